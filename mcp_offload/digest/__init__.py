@@ -1,0 +1,1 @@
+"""Bounded, true summaries of logs and test reports (pure: bytes in, values out)."""

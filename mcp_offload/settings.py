@@ -1,0 +1,59 @@
+"""What an operator can set, as one frozen value.
+
+The command line builds it once, from options and the environment, and passes it down; nothing else
+reads the environment. Only the standard library is imported here: the server answers its first
+request before anything heavy is loaded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+Durability = Literal["process", "host"]
+ToolProfile = Literal["default", "all"]
+
+KIB: Final = 1024
+MIB: Final = 1024 * KIB
+GIB: Final = 1024 * MIB
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Every setting, with its unit in its name.
+
+    Attributes:
+        store_dir: absolute directory of the ephemeral store.
+        state_dir: absolute directory of what must outlive a wiped store (handle counters).
+        roots: absolute directories that clients may read from and write to.
+        base_dir: absolute directory against which relative paths are resolved.
+        workspace: key of the workspace: the absolute path of the git root or worktree, else of the
+            directory, or the identifier given.
+        durability: ``process`` survives kill -9 of every process; ``host`` also survives a host
+            crash, at the price of fsync on each acknowledgement.
+        quota_bytes: of live blobs in the store, all workspaces together.
+        max_artifact_bytes: of one artifact.
+        ttl_seconds: idle time after which an unpinned artifact expires.
+        reserve_bytes: free disk below which nothing more is stored.
+        tools: which tools are listed.
+        max_reply_bytes: of one reply's text.
+        max_tokens: default budget of one reply.
+        rg_path: absolute path of ripgrep, or None to scan in process.
+        failpoints: for tests: ``name=action`` pairs that stop or fail the process at a named step.
+    """
+
+    store_dir: str
+    state_dir: str
+    roots: tuple[str, ...]
+    base_dir: str
+    workspace: str
+    durability: Durability = "process"
+    quota_bytes: int = 4 * GIB
+    max_artifact_bytes: int = 8 * GIB
+    ttl_seconds: int = 7 * 24 * 3600
+    reserve_bytes: int = 64 * MIB
+    tools: ToolProfile = "default"
+    max_reply_bytes: int = 10_000
+    max_tokens: int = 2_000
+    rg_path: str | None = None
+    failpoints: tuple[str, ...] = field(default=())
