@@ -1,0 +1,73 @@
+# Every target prepares what it needs in .venv by itself; a bare checkout with make and Python >= 3.11
+# is enough. Repeats cost nothing: stamps say what is installed.
+
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+JOBS ?= 2
+PYTEST_ARGS ?=
+
+.PHONY: help setup check test test-fast architecture coverage demo bench docs generate format clean
+
+help: ## show the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
+
+$(VENV)/.stamp-package: pyproject.toml
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or later is needed; set PYTHON=/path/to/python3." >&2; exit 1; }
+	@test -x $(BIN)/python || { echo "creating $(VENV)" >&2; $(PYTHON) -m venv $(VENV) || { \
+		echo "'$(PYTHON) -m venv' failed; on Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }; }
+	@echo "installing mcp-offload into $(VENV)" >&2
+	@$(PIP) install --upgrade 'pip>=25.1'
+	@$(PIP) install --editable '.[search]'
+	@touch $@
+
+$(VENV)/.stamp-dev: $(VENV)/.stamp-package
+	@echo "installing what development needs into $(VENV)" >&2
+	@$(PIP) install --group dev
+	@touch $@
+
+setup: $(VENV)/.stamp-dev ## create .venv with the package and all that development needs
+
+demo: $(VENV)/.stamp-package ## walk a real debugging task over stdio and print what it cost
+	@$(BIN)/mcp-offload demo
+
+test: $(VENV)/.stamp-dev ## run every test but the benchmarks
+	@$(BIN)/python -m pytest -n $(JOBS) $(PYTEST_ARGS)
+
+test-fast: $(VENV)/.stamp-dev ## run the tests that start no process and take no time
+	@$(BIN)/python -m pytest -n $(JOBS) -m "not (bench or process or slow or corpus)" $(PYTEST_ARGS)
+
+coverage: $(VENV)/.stamp-dev ## run every test and show the lines none of them ran
+	@$(BIN)/python -m pytest -n $(JOBS) --cov --cov-report=term-missing $(PYTEST_ARGS)
+
+architecture: $(VENV)/.stamp-dev
+	@$(BIN)/python -m pytest -q -p no:randomly tests/architecture
+
+check: $(VENV)/.stamp-dev ## lint, formatting, types, layers, spelling, sizes
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/codespell
+	@$(MAKE) --no-print-directory architecture
+
+format: $(VENV)/.stamp-dev ## rewrite what the formatter and the safe fixes can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.stamp-dev ## measure; every figure is a ratio to a floor of the same run
+	@$(BIN)/python -m pytest -p no:randomly -p no:xdist -m bench --timeout 1200 -s tests/benchmarks $(PYTEST_ARGS)
+
+docs: $(VENV)/.stamp-dev ## write docs/reference anew from the code
+	@$(BIN)/python tools/write_reference.py
+
+generate: $(VENV)/.stamp-dev ## write generated modules anew
+	@$(BIN)/python tools/generate_front.py
+
+clean: ## remove the environment and every cache
+	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage*

@@ -1,0 +1,82 @@
+"""What importing the package costs, and what it exports."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import json
+import pkgutil
+import subprocess
+import sys
+import types
+from pathlib import Path
+
+import pytest
+
+import mcp_offload
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "mcp_offload"
+
+HEAVY = ["mcp", "mcp_types", "pydantic", "apsw", "tree_sitter", "asyncio", "anyio", "re2", "toktok", "blake3"]
+
+
+def _loaded_after(statement: str, names: list[str]) -> list[str]:
+    """The names among ``names`` that a fresh interpreter holds as modules after ``statement``."""
+    code = f"{statement}\nimport json, sys\nprint(json.dumps([n for n in {names!r} if n in sys.modules]))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    loaded: list[str] = json.loads(done.stdout)
+    return loaded
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    assert _loaded_after("import mcp_offload", HEAVY) == []
+
+
+def test_the_check_would_see_a_heavy_import() -> None:
+    assert _loaded_after("import asyncio", HEAVY) == ["asyncio"]
+
+
+def test_importing_the_command_line_loads_nothing_heavy() -> None:
+    if not (PACKAGE / "__main__.py").exists():
+        pytest.skip("no command line yet")
+    assert _loaded_after("import mcp_offload.__main__", HEAVY) == []
+
+
+def _exporting_modules() -> list[types.ModuleType]:
+    """Every importable module of the package that states what it exports."""
+    names = [info.name for info in pkgutil.walk_packages([str(PACKAGE)], "mcp_offload.")]
+    modules = [importlib.import_module(name) for name in names if not name.endswith("__main__")]
+    return [module for module in [mcp_offload, *modules] if hasattr(module, "__all__")]
+
+
+def test_every_export_is_there_and_in_order() -> None:
+    for module in _exporting_modules():
+        exported: list[str] = module.__all__
+        assert exported == sorted(exported), module.__name__
+        assert len(exported) == len(set(exported)), module.__name__
+        assert [name for name in exported if not hasattr(module, name)] == [], module.__name__
+
+
+def test_packages_export_what_they_import() -> None:
+    """A package's ``__init__`` imports a name either to export it or to use it."""
+    for path in sorted(PACKAGE.rglob("__init__.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        imported = {
+            alias.asname or alias.name
+            for node in tree.body
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("mcp_offload")
+            for alias in node.names
+        }
+        used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+        exported = _stated_exports(tree)
+        assert sorted(imported - used - exported) == [], path.relative_to(ROOT)
+
+
+def _stated_exports(tree: ast.Module) -> set[str]:
+    for node in tree.body:
+        if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.List):
+            continue
+        if [target.id for target in node.targets if isinstance(target, ast.Name)] == ["__all__"]:
+            return {str(item.value) for item in node.value.elts if isinstance(item, ast.Constant)}
+    return set()
