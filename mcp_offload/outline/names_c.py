@@ -1,0 +1,147 @@
+"""Names in C and C++, where the name sits inside the declarator."""
+
+from __future__ import annotations
+
+import re
+
+from tree_sitter import Node
+
+from mcp_offload.outline.found import Found, Place, text_of
+from mcp_offload.outline.grammar import Rule
+
+_NAMES = frozenset(
+    (
+        "identifier",
+        "field_identifier",
+        "type_identifier",
+        "qualified_identifier",
+        "destructor_name",
+        "operator_name",
+        "template_function",
+        "operator_cast",
+        "primitive_type",
+    )
+)
+_RECORDS = frozenset(("struct_specifier", "union_specifier", "enum_specifier", "class_specifier"))
+_ARGUMENTS = re.compile(r"<[^<>]*>")
+
+
+def find(node: Node, rule: Rule, place: Place, view: bytes) -> list[Found]:
+    """See ``names.find``."""
+    if rule.naming == "record":
+        return _record(node, rule, view)
+    if rule.naming == "typedef":
+        return _typedef(node, rule, place, view)
+    found: list[Found] = []
+    body = node.child_by_field_name("body")
+    for declarator in node.children_by_field_name("declarator"):
+        name, function = _unwrap(declarator)
+        if name is None:
+            continue
+        path = _path(name, view)
+        params = function.child_by_field_name("parameters") if function is not None else None
+        kind = _kind(node, path, place, function is not None, rule.kind)
+        listed = kind != "variable" or place.container == "top"
+        found.append(Found(path, kind, place.container, params, body, listed))
+    if node.type == "function_definition":
+        return [Found(each.path, each.kind, None, each.params, body) for each in found]
+    # A declaration may define the type it uses; that type stands beside the variables, not under them.
+    return [*found, Found((), rule.kind, place.container, listed=False)]
+
+
+def _kind(node: Node, path: tuple[str, ...], place: Place, function: bool, otherwise: str) -> str:
+    if not function:
+        return otherwise
+    if node.type != "function_definition":
+        return "prototype"
+    owner = path[-2] if len(path) > 1 else (place.path[-1] if place.path and place.container == "class" else "")
+    if not owner:
+        return "function"
+    if path[-1] == owner:
+        return "constructor"
+    return "destructor" if path[-1].startswith("~") else "method"
+
+
+def _unwrap(node: Node) -> tuple[Node | None, Node | None]:
+    """The node that names a declarator, and the function declarator right around it (None for data)."""
+    function: Node | None = None
+    current: Node | None = node
+    for _ in range(64):
+        if current is None or current.type in _NAMES:
+            break
+        inner = current.child_by_field_name("declarator")
+        if inner is None:
+            inner = next((child for child in current.named_children if child.type.endswith(("declarator", "identifier"))), None)
+        if current.type == "function_declarator":
+            function = current
+        elif current.type == "pointer_declarator" and function is not None:
+            function = None
+        current = inner
+    if current is not None and current.type not in _NAMES:
+        current = None
+    if current is not None and current.type == "operator_cast":
+        function = _unwrap_cast(current)
+    return current, function
+
+
+def _unwrap_cast(node: Node) -> Node | None:
+    inner = node.child_by_field_name("declarator")
+    while inner is not None and inner.type != "abstract_function_declarator":
+        inner = inner.child_by_field_name("declarator")
+    return inner
+
+
+def _path(node: Node, view: bytes) -> tuple[str, ...]:
+    """``a::K<int>::m`` -> ``("a", "K", "m")``; operators keep their signs."""
+    parts: list[str] = []
+    current: Node | None = node
+    while current is not None and current.type == "qualified_identifier":
+        scope = current.child_by_field_name("scope")
+        if scope is not None:
+            parts.append(_without_arguments(text_of(scope, view)))
+        current = current.child_by_field_name("name")
+    if current is None:
+        return tuple(parts)
+    if current.type == "operator_cast":
+        text = text_of(current, view)
+        text = text.partition("(")[0].rstrip()
+        scope, _, text = text.rpartition("::") if text.partition("operator")[0] else ("", "", text)
+        parts.extend(part for part in scope.split("::") if part)
+        parts.append(text)
+    elif current.type == "operator_name":
+        parts.append(" ".join(text_of(current, view).split()))
+    else:
+        parts.append("".join(_without_arguments(text_of(current, view)).split()))
+    return tuple(part for part in parts if part)
+
+
+def _without_arguments(text: str) -> str:
+    previous = ""
+    while previous != text and "<" in text:
+        previous, text = text, _ARGUMENTS.sub("", text)
+    return text.strip()
+
+
+def _record(node: Node, rule: Rule, view: bytes) -> list[Found]:
+    """A struct, union, enum or class with a body; a mere mention is no definition."""
+    body = node.child_by_field_name("body")
+    if body is None:
+        return []
+    text = "".join(text_of(node.child_by_field_name("name"), view).split())
+    head, bracket, arguments = text.partition("<")
+    path = tuple(part for part in head.split("::") if part)
+    if not path:
+        return [Found((), rule.kind, rule.inside, listed=False)]
+    path = (*path[:-1], path[-1] + bracket + arguments)
+    return [Found(path, rule.kind, rule.inside, None, body)]
+
+
+def _typedef(node: Node, rule: Rule, place: Place, view: bytes) -> list[Found]:
+    kind, body = rule.kind, None
+    target = node.child_by_field_name("type")
+    if target is not None and target.type in _RECORDS and target.child_by_field_name("name") is None:
+        body = target.child_by_field_name("body")
+        kind = target.type.partition("_")[0] if body is not None else kind
+    names = [_unwrap(each)[0] for each in node.children_by_field_name("declarator")]
+    found = [Found(_path(name, view), kind, place.container, None, body) for name in names if name is not None]
+    return [*found, Found((), kind, place.container, listed=False)]
