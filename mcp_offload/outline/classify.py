@@ -26,29 +26,33 @@ _BUILD_HEAD: Final = re.compile(
 )
 
 # Machine-readable test results, by their first element, key or line.
-# Source: the formats of JUnit, xUnit.net, NUnit, TRX, CTest, TAP 13/14, go test -json, Jest, Mocha, Playwright.
+# Source: the formats of JUnit, xUnit.net, NUnit, TRX, CTest, TAP, go test -json, Jest, Mocha, Playwright.
 _TEST_DOCUMENT: Final = re.compile(
     rb"\s*(?:<\?xml[^>]{0,200}\?>\s*)?(?:<\?[^>]{0,200}\?>\s*|<!--[^>]{0,500}-->\s*){0,3}"
     rb"(?:<testsuites?\b|<TestRun\b|<assemblies\b[^>]{0,500}>\s*<assembly\b|<test-(?:run|results)\b"
     rb"|<testng-results\b|<Site\b[^>]{0,2000}>\s*<Testing\b|<phpunit\b[^>]{0,300}>\s*<tests?\b)"
-    rb"|TAP version 1[34]\s|1\.\.\d+\s*(?:#[^\n]*)?\r?\n(?:#[^\n]*\n)*(?:not )?ok \d"
-    rb"|\{\"(?:Time|ImportPath|Action)\":\"[^\"]*\",(?:\"[^\"]*\":\"[^\"]*\",)*\"Action\":\"(?:start|run|output|pass|fail|skip|build-"
-    rb"|\{\"Action\":\"(?:start|run|output|build-)|\s*\{\s*\"num(?:Failed|Passed|Total)\w*\"\s*:\s*\d"
+    rb"|TAP version 1[34]\s|(?:not )?ok 1 \S|1\.\.\d+\s*(?:#[^\n]*)?\r?\n(?:#[^\n]*\n)*(?:not )?ok \d"
+    rb"|\{\"(?:Time|ImportPath)\":\"[^\"]*\",(?:\"[^\"]*\":\"[^\"]*\",){0,3}\"Action\":"
+    rb"|\{\"Action\":\"(?:start|run|output|build-)"
+    rb"|\s*\{\s*\"num(?:Failed|Passed|Total)\w*\"\s*:\s*\d"
     rb"|\s*\{\s*\"stats\"\s*:\s*\{\s*\"suites\"\s*:|\s*\{\s*\"created\"\s*:[^\n]{0,100}\s*\"duration\"\s*:"
     rb"|\s*\{\s*\"type\"\s*:\s*\"suite\"\s*,\s*\"event\"\s*:\s*\"started\""
 )
 # Text output of test runners: lines nobody else prints. Matched at line starts, ANSI colours removed.
 _TEST_LINES: Final = re.compile(
     rb"^(?:={5,} test session starts ={5,}|={5,} (?:FAILURES|ERRORS|short test summary info) ={5,}"
-    rb"|={3,} (?:\d+ (?:passed|failed|errors?|skipped|xfailed|xpassed|deselected|warnings?)(?:, )?)+ in [\d.]+s"
+    rb"|={3,} (?:\d+ (?:passed|failed|errors?|skipped|xfailed|xpassed|deselected|warnings?)(?:, )?)+"
+    rb" in [\d.]+s"
     rb"|=== RUN   \w|--- (?:PASS|FAIL|SKIP): \S+ \([\d.]+s\)|(?:ok  |FAIL)\t\S+\t(?:[\d.]+s|\(cached\))"
     rb"|(?:PASS|FAIL) \S+\.(?:test|spec)\.[cm]?[jt]sx?\b|Test Suites: \d|Tests:       \d"
     rb"|running \d+ tests?\r?$|test \S+ \.\.\. (?:ok|FAILED|ignored)\r?$|test result: (?:ok|FAILED)\. \d"
-    rb"|\w+ \([\w.]+\)(?: \.\.\.|\r?\n[^\n]* \.\.\.) (?:ok|FAIL|ERROR|skipped|expected failure)|Ran \d+ tests? in [\d.]+s"
+    rb"|\w+ \([\w.]+\)(?: \.\.\.|\r?\n[^\n]* \.\.\.) (?:ok|FAIL|ERROR|skipped|expected failure)"
+    rb"|Ran \d+ tests? in [\d.]+s"
     rb"|\[={10}\] Running \d|\[ (?:RUN     |      OK|  FAILED ) \] \w|Test project /|\s*Start +\d+: \w"
     rb"| T E S T S\r?$|(?:\[INFO\] |\[ERROR\] )?Tests run: \d+, Failures: \d+|  \d+ passing \([\d.]+m?s\)"
     rb"|\d+ examples?, \d+ failures?|PHPUnit \d+\.\d|Running \d+ tests? using \d+ workers?"
-    rb"|(?:Passed|Failed)!  - Failed: +\d| (?:RUN|PASS|FAIL)  v?\d+\.\d+\.\d+ /| Test Files  \d|(?:not )?ok \d+ - \S)",
+    rb"|(?:Passed|Failed)!  - Failed: +\d| (?:RUN|PASS|FAIL)  v?\d+\.\d+\.\d+ /"
+    rb"| Test Files  \d|(?:not )?ok \d+ - \S)",
     re.M,
 )
 

@@ -55,6 +55,13 @@ _XML_START: Final = re.compile(
 )
 _HTML_START: Final = re.compile(rb"\s*(?:<!--[^>]*-->\s*)?<(?:!doctype\s+html|html)\b", re.I)
 
+_SQL_START: Final = re.compile(
+    rb"(?:\s++|--[^\n]*+\n|/\*(?:[^*]|\*(?!/))*+\*/|(?:rem|set|prompt)\b[^\n]*+\n)*+"
+    rb"(?:CREATE\s+(?:OR\s+REPLACE\s+)?\w|ALTER\s+TABLE\b|INSERT\s+INTO\b|DROP\s+TABLE\b"
+    rb"|(?:SELECT|WITH)\b[^;]{1,4000}\bFROM\b[^;]{1,4000};)",
+    re.I,
+)
+
 
 def _rule(language: str, *patterns: bytes, flags: int = re.M) -> tuple[str, tuple[re.Pattern[bytes], ...]]:
     return language, tuple(re.compile(pattern, flags) for pattern in patterns)
@@ -107,6 +114,8 @@ def by_content(head: bytes) -> str | None:
         return "html"
     if _XML_START.match(head):
         return "xml"
+    if _SQL_START.match(head):
+        return sql_dialect(head)
     for language, patterns in _RULES:
         if all(pattern.search(head) for pattern in patterns):
             return language

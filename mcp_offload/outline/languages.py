@@ -22,6 +22,7 @@ from mcp_offload.outline.language_names import (
 
 _SNIFF_BYTES: Final = 64 * 1024
 _MODELINE_LINES: Final = 5
+_MODELINE_BYTES: Final = 400
 # Extensions of text that is not in any language, whatever it looks like inside.
 _PROSE: Final = frozenset(["txt", "text", "log", "out", "err", "stdout", "stderr", "lst"])
 
@@ -119,7 +120,7 @@ def _by_modeline(head: bytes) -> str | None:
     edges = lines[:_MODELINE_LINES]
     if len(lines) > _MODELINE_LINES:
         edges = edges + lines[-_MODELINE_LINES:]
-    for line in edges:
+    for line in (edge[:_MODELINE_BYTES] for edge in edges):
         mode = _emacs_mode(line)
         if mode is None and (found := _VIM.search(line)) is not None:
             mode = found[1]

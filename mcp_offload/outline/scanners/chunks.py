@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from mcp_offload.models import Span, Symbol
-from mcp_offload.outline.lines import Lines
+from mcp_offload.outline.scanners.positions import Positions
 
 CHUNK_LINES: Final = 40
 MAX_CHUNKS: Final = 1000
@@ -30,7 +30,7 @@ def chunks(view: bytes) -> list[Symbol]:
     the second half of a piece, else before any line that is not indented, else after 40 lines. A chunk
     is named by its first words, or by its first line where those are not unique or say nothing.
     """
-    lines = Lines(view)
+    lines = Positions(view)
     pieces = list(_pieces(lines))
     words = [_first_words(view, piece) for piece in pieces]
     counts: dict[str, int] = {}
@@ -43,12 +43,12 @@ def chunks(view: bytes) -> list[Symbol]:
     return named
 
 
-def _place(lines: Lines, piece: Span) -> str:
+def _place(lines: Positions, piece: Span) -> str:
     line = lines.line_of(piece.start_byte)
     return f"L{line}" if lines.start_of(line) == piece.start_byte else f"B{piece.start_byte}"
 
 
-def _pieces(lines: Lines) -> Iterator[Span]:
+def _pieces(lines: Positions) -> Iterator[Span]:
     target = max(CHUNK_LINES, -(-len(lines) // MAX_CHUNKS))
     most_bytes = max(_MAX_BYTES, -(-lines.size_bytes // MAX_CHUNKS))
     first = _skip_blank(lines, 1)
@@ -59,7 +59,7 @@ def _pieces(lines: Lines) -> Iterator[Span]:
         first = _skip_blank(lines, last + 1)
 
 
-def _last_line(lines: Lines, first: int, target: int, most_bytes: int) -> int:
+def _last_line(lines: Positions, first: int, target: int, most_bytes: int) -> int:
     """The last line of the piece that starts at ``first``: the best pause near the target."""
     limit = min(len(lines), first + target + target // 2 - 1)
     byte_limit = lines.start_of(first) + most_bytes
@@ -78,7 +78,7 @@ def _last_line(lines: Lines, first: int, target: int, most_bytes: int) -> int:
     return fallback or min(limit, first + target - 1)
 
 
-def _pause(lines: Lines, line: int) -> int:
+def _pause(lines: Positions, line: int) -> int:
     """2 where ``line`` starts afresh after a blank line, 1 where it is not indented, 0 inside a block."""
     head = lines.view[lines.start_of(line) : lines.start_of(line) + 1]
     if not head or head in _BLANK or head in b"})]":
@@ -86,19 +86,19 @@ def _pause(lines: Lines, line: int) -> int:
     return 2 if not lines.text(line - 1).strip() else 1
 
 
-def _skip_blank(lines: Lines, line: int) -> int:
+def _skip_blank(lines: Positions, line: int) -> int:
     while line <= len(lines) and _is_blank(lines, line):
         line += 1
     return line
 
 
-def _trim_blank(lines: Lines, first: int, last: int) -> int:
+def _trim_blank(lines: Positions, first: int, last: int) -> int:
     while last > first and _is_blank(lines, last):
         last -= 1
     return last
 
 
-def _is_blank(lines: Lines, line: int) -> bool:
+def _is_blank(lines: Positions, line: int) -> bool:
     start, end = lines.start_of(line), lines.end_of(line)
     return end <= start or not lines.view[start:end].strip()
 

@@ -1,0 +1,75 @@
+"""Keeping symbol tables small: names cut to length, deepest levels left out first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final, Protocol, TypeVar
+
+MAX_SYMBOLS: Final = 20_000
+MAX_DEPTH: Final = 12
+MAX_NAME_CHARS: Final = 160
+_UNPRINTABLE: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
+
+
+class HasDepth(Protocol):
+    """Anything that stands at a depth; the outermost is 1."""
+
+    @property
+    def depth(self) -> int:
+        """Levels from the outermost."""
+        ...
+
+
+_Item = TypeVar("_Item", bound=HasDepth)
+
+
+class Sieve:
+    """The depth down to which symbols are still collected; it falls when there are too many.
+
+    Ask :meth:`allows` before building a record, and call :meth:`settle` once in a while with the
+    records so far: what it gives back replaces them. Total work is linear in the records ever added.
+    """
+
+    __slots__ = ("_limit", "max_depth")
+
+    def __init__(self, limit: int = MAX_SYMBOLS, max_depth: int = MAX_DEPTH) -> None:
+        self._limit = limit
+        self.max_depth = max_depth
+
+    def allows(self, depth: int) -> bool:
+        """True where a record at ``depth`` is still wanted."""
+        return depth <= self.max_depth
+
+    def settle(self, records: list[_Item], *, final: bool = False) -> list[_Item]:
+        """``records`` as they are while they fit, else without their deepest levels."""
+        if len(records) <= self._limit * (1 if final else 2):
+            return records
+        self.max_depth = _depth_that_fits(records, self._limit)
+        return [record for record in records if record.depth <= self.max_depth][: self._limit]
+
+
+def _depth_that_fits(records: Sequence[HasDepth], limit: int) -> int:
+    """The deepest level that can be kept whole, at least 1."""
+    counts: dict[int, int] = {}
+    for record in records:
+        counts[record.depth] = counts.get(record.depth, 0) + 1
+    total = 0
+    for depth in sorted(counts):
+        total += counts[depth]
+        if total > limit:
+            return max(1, depth - 1)
+    return MAX_DEPTH
+
+
+def clean_name(raw: bytes) -> str:
+    """A name as it may stand in a handle: decoded, on one line, cut to length; else ``_``."""
+    return clean_text(raw[: 8 * MAX_NAME_CHARS].decode("utf-8", "replace"))
+
+
+def clean_text(text: str) -> str:
+    """As :func:`clean_name`, from text."""
+    text = " ".join(_UNPRINTABLE.sub(" ", text).split())
+    if len(text) > MAX_NAME_CHARS:
+        text = text[: MAX_NAME_CHARS - 1] + "\u2026"
+    return text or "_"
