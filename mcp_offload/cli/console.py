@@ -1,0 +1,94 @@
+"""Standard input, output and error, as the commands use them."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from typing import BinaryIO, Final
+
+_CHUNK_BYTES: Final = 1 << 20
+
+
+class Console:
+    """Where one run reads from and writes to. Text leaves as UTF-8 whatever the locale says.
+
+    Args:
+        as_json: results and errors are printed as one JSON object.
+    """
+
+    def __init__(
+        self,
+        *,
+        as_json: bool = False,
+        stdin: BinaryIO | None = None,
+        stdout: BinaryIO | None = None,
+        stderr: BinaryIO | None = None,
+    ) -> None:
+        self.as_json = as_json
+        self._stdin = stdin or sys.stdin.buffer
+        self._stdout = stdout or sys.stdout.buffer
+        self._stderr = stderr or sys.stderr.buffer
+
+    @property
+    def asks(self) -> bool:
+        """True where a person can be asked: input and error are a terminal."""
+        return self._stdin.isatty() and self._stderr.isatty()
+
+    @property
+    def shows_progress(self) -> bool:
+        """True where standard error is a terminal."""
+        return self._stderr.isatty()
+
+    def chunks(self) -> Iterator[bytes]:
+        """Standard input as it arrives, in pieces of at most 1 MiB."""
+        if self._stdin.isatty():
+            self.note("reading standard input; end it with Ctrl-D")
+        descriptor = self._stdin.fileno()
+        while chunk := os.read(descriptor, _CHUNK_BYTES):
+            yield chunk
+
+    def answer(self) -> str:
+        """One line typed by a person, without its line break."""
+        return self._stdin.readline().decode(errors="replace").strip()
+
+    def text(self, text: str) -> None:
+        """Print a text and a line break if it lacks one."""
+        self.raw(text.encode("utf-8", "backslashreplace") + (b"" if text.endswith("\n") else b"\n"))
+
+    def json(self, value: Mapping[str, object]) -> None:
+        """Print one JSON object on one line."""
+        self.text(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+
+    def raw(self, data: bytes) -> None:
+        """Print bytes as they are."""
+        self._stdout.write(data)
+
+    def note(self, text: str) -> None:
+        """Tell a person something beside the result."""
+        self._stderr.write(f"mcp-offload: {text}\n".encode("utf-8", "backslashreplace"))
+        self._stderr.flush()
+
+    def progress(self, line: str) -> None:
+        """Overwrite the progress line; an empty one removes it."""
+        self._stderr.write(b"\r\x1b[K" + line.encode("utf-8", "backslashreplace"))
+        self._stderr.flush()
+
+    def fail(self, error: Exception, code: str) -> None:
+        """Tell why a request failed: on standard error, or with ``as_json`` as an object on output."""
+        if self.as_json:
+            self.json({"error": {"type": code, "message": str(error)}})
+            self.flush()
+        else:
+            self.note(str(error))
+
+    def flush(self) -> None:
+        """Hand over what was printed, so that a closed pipe is noticed here and not at exit."""
+        self._stdout.flush()
+
+    def abandon(self) -> None:
+        """Nobody reads standard output any more: let the interpreter's own flush at exit go nowhere."""
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, self._stdout.fileno())
+        os.close(nowhere)

@@ -1,0 +1,132 @@
+"""The texts of ``--help``: what each command does, and how it is used."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+EXIT_STATUSES: Final = """exit statuses:
+  0    done
+  1    the request failed; standard error says why and what to do
+  2    wrong usage, a malformed handle or pattern, or a wrong setting
+  130  interrupted"""
+
+DESCRIPTIONS: Final[Mapping[str, str]] = {
+    "": """Keep files, logs and build artifacts out of an agent's context, and work with them through
+handles: f12#Invoice.total names a symbol, l2#L100-140 lines, t7#%3 a failure. A path is a handle
+too: src/app.py#Parser.parse.""",
+    "store": """Store content and print its handle.
+
+A directory or glob stores every file that git would see, in one transaction. Storing a path again makes
+a new version where the file has changed, and nothing where it has not.""",
+    "outline": """List the symbols of an artifact, or of one symbol, each with the handle that names it.""",
+    "read": """Print what handles name, each under a line that says where it stands.
+
+No model's context is at stake in a shell, so all of it is printed unless --max-tokens says otherwise.
+When the file has moved on, the line also says what became of the symbol.""",
+    "search": """Find the lines that match, or with --symbols the definitions by name.
+
+Patterns have RE2's syntax: no backreferences and no look-around, and time linear in the text.""",
+    "diff": """Compare two contents: a unified diff, and the symbols that were added, removed or changed.
+
+With one handle, its version is compared with the file on disk, or with the newest version where there is
+no file.""",
+    "edit": """Replace what a handle names, or insert before or after it; only the new text travels.
+
+The file is written too, atomically, if it still holds what the handle's version says; otherwise nothing
+is written and the conflict is told. Mode, line endings, BOM and final newline are kept.""",
+    "export": """Write the bytes that a handle names to a file, exactly as stored.""",
+    "list": """List what is stored in this workspace, most recently used first.""",
+    "release": """Give up the bytes of artifacts now. Their numbers are never used again.""",
+    "pin": """Keep artifacts from eviction and expiry until they are unpinned or released.""",
+    "unpin": """Let pinned artifacts be evicted and expire again.""",
+    "purge": """Remove everything stored in this workspace. Numbers are never used again.
+
+At a terminal it asks first.""",
+    "gc": """Remove what has expired or exceeds the quota, and sweep what crashed processes left.""",
+    "stats": """Tell what the store holds, where it is, and which crashes what it holds survives.""",
+    "serve": """Speak MCP on standard input and output until the client closes them.
+
+An agent client starts this; nothing is listened to and nothing is sent anywhere.""",
+    "doctor": """Start the server as a client would, speak both protocol eras to it, time it, and check the
+store, the disk, the parsers, the token counter and ripgrep. Exit status 1 where something needs fixing.""",
+    "demo": """Store a real package's sources, a failing test log and a build artifact; then find, read, edit,
+diff and export through the official MCP client, and print the tokens that an agent would have seen.""",
+    "completion": """Print a completion script for a shell.""",
+}
+
+EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
+    "": (
+        "make 2>&1 | mcp-offload store - --name build.log",
+        "mcp-offload outline src/app.py",
+        "mcp-offload read 'src/app.py#Parser.parse'",
+        "mcp-offload search 'error|warning' l2",
+    ),
+    "store": (
+        "mcp-offload store src/app.py",
+        "mcp-offload store 'src/**/*.py'",
+        "make 2>&1 | mcp-offload store - --name build.log",
+        "pytest 2>&1 | mcp-offload store - --name pytest.log --kind test",
+        "mcp-offload --json store dist/report.json",
+    ),
+    "outline": (
+        "mcp-offload outline f12",
+        "mcp-offload outline 'f12#Invoice'",
+        "mcp-offload outline src/app.py --max-tokens 500",
+    ),
+    "read": (
+        "mcp-offload read 'f12#Invoice.total'",
+        "mcp-offload read 'f12#Invoice:sig' 'f12@3#L10-44' 'l2#L-20'",
+        "mcp-offload read --raw 'src/app.py#Parser.parse' > parse.py",
+    ),
+    "search": (
+        "mcp-offload search 'timed? out' l2",
+        "mcp-offload search --literal 'a[0]' f12 f13",
+        "mcp-offload search --symbols total",
+        "mcp-offload search -i todo --limit 20",
+    ),
+    "diff": (
+        "mcp-offload diff f12",
+        "mcp-offload diff f12@1 f12@3",
+        "mcp-offload diff l2 l5 --max-tokens 1000",
+    ),
+    "edit": (
+        "mcp-offload edit 'f12#Invoice.total' --from total.py",
+        "printf 'import math\\n' | mcp-offload edit 'src/app.py#L1' --before",
+        "mcp-offload edit 'f12#Invoice' --after --no-write < helper.py",
+    ),
+    "export": (
+        "mcp-offload export b3 build/report.json",
+        "mcp-offload export f12@1 src/app.py --force",
+    ),
+    "list": (
+        "mcp-offload list",
+        "mcp-offload list app --kind file --limit 20",
+    ),
+    "release": ("mcp-offload release l2 b3",),
+    "pin": ("mcp-offload pin f12 l2",),
+    "unpin": ("mcp-offload unpin f12",),
+    "purge": (
+        "mcp-offload purge",
+        "mcp-offload purge --all --yes",
+    ),
+    "gc": ("mcp-offload gc",),
+    "stats": (
+        "mcp-offload stats",
+        "mcp-offload --json stats",
+    ),
+    "serve": (
+        "mcp-offload serve",
+        "mcp-offload serve --root ~/project --tools all",
+        "claude mcp add offload -- mcp-offload serve",
+    ),
+    "doctor": (
+        "mcp-offload doctor",
+        "mcp-offload --json doctor",
+    ),
+    "demo": ("mcp-offload demo",),
+    "completion": (
+        "mcp-offload completion bash > ~/.local/share/bash-completion/completions/mcp-offload",
+        "mcp-offload completion zsh > ~/.zfunc/_mcp-offload",
+    ),
+}

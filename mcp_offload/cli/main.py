@@ -1,0 +1,91 @@
+"""One run of the command line, from its arguments to its exit status."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+from collections.abc import Mapping, Sequence
+from enum import IntEnum
+
+from mcp_offload.cli.console import Console
+from mcp_offload.cli.parser import parse
+from mcp_offload.cli.settings_from import build_settings
+from mcp_offload.errors import OffloadError, UsageError
+from mcp_offload.settings import Settings
+
+
+class Exit(IntEnum):
+    """What the process ends with. argparse ends it with 2 by itself where the line is wrong."""
+
+    DONE = 0
+    FAILED = 1
+    USAGE = 2
+    INTERRUPTED = 130
+
+
+def run(argv: Sequence[str], environ: Mapping[str, str]) -> int:
+    """Carry out one command line; returns the exit status."""
+    args = parse(argv)
+    console = Console(as_json=args.json)
+    try:
+        status = _dispatch(args, environ, console)
+        console.flush()
+    except UsageError as error:
+        console.fail(error, error_code(error))
+        return Exit.USAGE
+    except OffloadError as error:
+        console.fail(error, error_code(error))
+        return Exit.FAILED
+    except BrokenPipeError:
+        console.abandon()  # as in `mcp-offload read f1 | head`: not worth a word
+        return Exit.DONE
+    except KeyboardInterrupt:
+        return Exit.INTERRUPTED
+    return status
+
+
+def error_code(error: OffloadError) -> str:
+    """The stable name of an error in JSON: its class in snake case, as ``handle_not_found``."""
+    name = type(error).__name__.removesuffix("Error")
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+
+
+def _dispatch(args: argparse.Namespace, environ: Mapping[str, str], console: Console) -> int:
+    if args.command == "completion":
+        from mcp_offload.cli.completion import completion_script
+
+        console.text(completion_script(args.shell))
+        return Exit.DONE
+    settings = build_settings(args, environ, os.getcwd())
+    if args.verbose:
+        _log_to_stderr()
+    if args.command == "serve":
+        from mcp_offload.server import serve_stdio
+
+        return serve_stdio(settings)
+    if args.command in ("doctor", "demo"):
+        return _examine(args.command, settings, console)
+    from mcp_offload.cli.commands import carry_out
+
+    carry_out(args, settings, console)
+    return Exit.DONE
+
+
+def _examine(command: str, settings: Settings, console: Console) -> int:
+    if command == "doctor":
+        from mcp_offload.cli.doctor import run_doctor
+
+        return Exit.DONE if run_doctor(settings, console) else Exit.FAILED
+    from mcp_offload.demo import run_demo
+
+    return Exit.DONE if run_demo(console.text) else Exit.FAILED
+
+
+def _log_to_stderr() -> None:
+    import logging
+    import sys
+
+    logging.basicConfig(
+        stream=sys.stderr, level=logging.DEBUG, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
+    )
