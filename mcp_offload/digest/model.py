@@ -76,11 +76,33 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
+class Template:
+    """Error-like lines that differ only in numbers and names: the first of them, where, how often."""
+
+    text: str
+    count: int
+    first_line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """What a log without recognised failures still shows: error-like lines, its first and last lines.
+
+    ``unlisted`` counts error-like lines whose template is not among ``templates``.
+    """
+
+    templates: tuple[Template, ...] = ()
+    unlisted: int = 0
+    head: tuple[str, ...] = ()
+    tail: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Digest:
     """The summary of one log.
 
     ``totals`` holds passed, failed, errors, skipped, xfailed, ... where the log states or shows
-    them; an absent key is unknown. ``notes`` are one-line facts (killed by signal, cut at byte N).
+    them; an absent key is unknown. ``unlisted`` counts failures beyond those kept in ``failures``. ``notes`` are one-line facts (killed by signal, cut at byte N).
     ``tests`` maps test name to outcome where the log lists them, for comparing two runs.
     """
 
@@ -96,3 +118,5 @@ class Digest:
     duration_seconds: float | None = None
     exit_status: int | None = None
     line_count: int = 0
+    unlisted: int = 0
+    excerpt: Excerpt = field(default_factory=Excerpt)
