@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from mcp_offload.models import Outline, Span, Symbol
-from mcp_offload.outline import treesitter
+from mcp_offload.models import Outline, Symbol
+from mcp_offload.outline import c_family, treesitter
+from mcp_offload.outline.c_family import Parsed
 from mcp_offload.outline.finish import finish
+from mcp_offload.outline.grammar import Grammar
 from mcp_offload.outline.minified import exported_names, is_minified
-from mcp_offload.outline.prototypes import without_repeated
-from mcp_offload.outline.syntax import errors_of
+from mcp_offload.outline.syntax import cut_at_errors, errors_of
 from mcp_offload.outline.tables import GRAMMARS
 
 OUTLINE_VERSION: Final = 1
@@ -49,15 +50,20 @@ def _parsed(view: bytes, language: str, stop: Callable[[], bool]) -> Outline:
     grammar = GRAMMARS[language]
     text = view if b"\n" in view else view.replace(b"\r", b"\n")
     try:
-        tree = treesitter.parse(text, treesitter.load(grammar), stop)
+        if language in ("c", "cpp"):
+            parsed = c_family.parse(text, grammar, cpp=language == "cpp", stop=stop)
+        else:
+            parsed = tree_parse(text, grammar, stop)
     except treesitter.ParseStoppedError:
         return chunked(view, language, "parser stopped at its deadline")
-    errors = errors_of(tree, grammar)
-    found = without_repeated(list(treesitter.symbols(tree, text, grammar)))
-    if errors.lost_bytes > _LOST_SHARE * len(view):
+    if parsed.lost_bytes > _LOST_SHARE * len(view):
         return chunked(view, language, "syntax errors in more than a fifth of the text")
-    return Outline(language, True, _reason(errors.spans), finish(found, view, grammar, errors.spans))
+    reason = "syntax errors" if parsed.errors else None
+    return Outline(language, True, reason, finish(parsed.symbols, view, grammar, parsed.errors))
 
 
-def _reason(errors: tuple[Span, ...]) -> str | None:
-    return "syntax errors" if errors else None
+def tree_parse(text: bytes, grammar: Grammar, stop: Callable[[], bool]) -> Parsed:
+    tree = treesitter.parse(text, treesitter.load(grammar), stop)
+    errors = errors_of(tree, grammar)
+    found = cut_at_errors(treesitter.symbols(tree, text, grammar), errors.spans, text)
+    return Parsed(list(found), errors.spans, errors.lost_bytes)

@@ -12,6 +12,7 @@ _PACKED_LANGUAGES: Final = frozenset(("javascript", "typescript", "tsx"))
 _SMALL_BYTES: Final = 4096
 _PACKED_LINE_BYTES: Final = 300
 _LINE_BYTES: Final = 2000
+_ONE_LINE_BYTES: Final = 20_000
 _EXPORT: Final = re.compile(rb"(?<![\w$.])(?:module\.)?exports\.([A-Za-z_$][\w$]*)\s*=(?!=)")
 _EXPORTED_NAMES: Final = 40
 
@@ -19,13 +20,19 @@ _EXPORTED_NAMES: Final = 40
 def is_minified(view: bytes, language: str) -> bool:
     """True where the average line is longer than anybody writes.
 
-    Scripts are packed on purpose and wrapped at about 500 characters; other languages only have long
-    lines where data is embedded, which parses well, so their bar is higher.
+    Scripts are packed on purpose, onto one line or wrapped at about 500 characters throughout; other
+    languages only have long lines where data is embedded, which parses well, so their bar is higher.
     """
     if len(view) < _SMALL_BYTES:
         return False
     average = len(view) / (view.count(b"\n") + 1)
-    return average > (_PACKED_LINE_BYTES if language in _PACKED_LANGUAGES else _LINE_BYTES)
+    if language not in _PACKED_LANGUAGES:
+        return average > _LINE_BYTES
+    if average <= _PACKED_LINE_BYTES:
+        return False
+    lengths = [len(line) for line in view.split(b"\n")]
+    packed = sum(length > _PACKED_LINE_BYTES for length in lengths)
+    return max(lengths) > _ONE_LINE_BYTES or packed * 2 >= len(lengths)
 
 
 def exported_names(view: bytes) -> list[Symbol]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from tree_sitter import Node, Tree
 
-from mcp_offload.models import Span
+from mcp_offload.models import Span, Symbol
 from mcp_offload.outline.grammar import Grammar
 
 _LIMIT = 20_000
@@ -54,3 +55,20 @@ def _lost(node: Node, grammar: Grammar) -> int:
         and (child.is_error or child.type in grammar.rules or child.type in grammar.transparent or child.is_extra)
     )
     return max(0, node.end_byte - node.start_byte - known)
+
+
+def cut_at_errors(symbols: Iterable[Symbol], errors: Sequence[Span], view: bytes) -> Iterator[Symbol]:
+    """End a variable at the ``;`` that ends a line inside an error: the rest was drawn in by mistake."""
+    ends = [error.start_byte + len(_text(error, view)) for error in errors if _text(error, view).endswith(b";")]
+    for symbol in symbols:
+        span = symbol.span
+        end = next((end for end in ends if span.start_byte < end < span.end_byte), None)
+        if symbol.kind != "variable" or end is None or view[end : end + 2].strip():
+            yield symbol
+        else:
+            sig = symbol.sig and Span(symbol.sig.start_byte, min(symbol.sig.end_byte, end))
+            yield replace(symbol, span=Span(span.start_byte, end), sig=sig, body=None)
+
+
+def _text(error: Span, view: bytes) -> bytes:
+    return view[error.start_byte : min(error.end_byte, error.start_byte + 2000)].rstrip()

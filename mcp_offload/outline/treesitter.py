@@ -97,12 +97,30 @@ def _visit(
     if rule is None or not found:
         return _between(node, frame, grammar, attached), []
     start = frame.start if frame.start is not None else node.start_byte
-    span = (start if attached is None else min(start, attached), max(frame.end or 0, node.end_byte))
+    end = max(frame.end or 0, node.end_byte)
+    if grammar.docstrings:
+        end = _before_comments(node, end, view)
+    span = (start if attached is None else min(start, attached), end)
     listed = [(_symbol(each, node, place, span, view), rule.once) for each in found if each.listed]
     last = found[-1]
     if last.inside is None:
         return None, listed
     return _Frame(Place(place.path + last.path, last.inside)), listed
+
+
+def _before_comments(node: Node, end: int, view: bytes) -> int:
+    """A Python block's end without the comments that trail it; they belong to what follows."""
+    while True:
+        opening = view.rfind(b"\n", 0, end) + 1
+        text = view[opening:end].lstrip()
+        if not text.startswith(b"#"):
+            return end
+        last = node.descendant_for_byte_range(end - 1, end)
+        if last is None or last.type != "comment":
+            return end
+        end = last.start_byte
+        while end > node.start_byte and view[end - 1] in b" \t\r\n\f\v":
+            end -= 1
 
 
 def _between(node: Node, frame: _Frame, grammar: Grammar, attached: int | None) -> _Frame | None:

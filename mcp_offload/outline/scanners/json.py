@@ -55,11 +55,12 @@ class Node:
 class Tree:
     """The nodes of a document, outer before inner, bounded in number and depth."""
 
-    def __init__(self, view: bytes, sieve: Sieve | None = None) -> None:
+    def __init__(self, view: bytes, *, max_elements: int = MAX_ELEMENTS) -> None:
         self.view = view
+        self._max_elements = max_elements
         self.nodes: list[Node] = []
         self.roots: list[Node] = []
-        self._sieve = sieve or Sieve()
+        self._sieve = Sieve()
         # Open containers: the node, or None below what is collected, and the count of values inside.
         self._open: list[list[Node | None]] = []
         self._counts: list[int] = []
@@ -119,7 +120,7 @@ class Tree:
         self._counts[-1] += 1
         parent = self._open[-1][0]
         wanted = parent is not None and self._sieve.allows(parent.depth + 1)
-        if key is None and (kind not in ("object", "array") or index >= MAX_ELEMENTS):
+        if key is None and (kind not in ("object", "array") or index >= self._max_elements):
             wanted = False
         if not wanted or parent is None:
             return None

@@ -1,4 +1,7 @@
-"""Line numbers and line starts of a view, and symbols made from them. Lines are 1-based and end at LF only."""
+"""Line numbers and line starts of a view, and symbols made from them.
+
+Lines are 1-based and end at LF only.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,8 @@ from typing import Final
 from mcp_offload.models import Span, Symbol
 
 _LF: Final = re.compile(b"\n")
+# Farther into a line no indentation is looked for; a document on one line would make that quadratic.
+_MAX_INDENT_BYTES: Final = 1024
 
 
 class Positions:
@@ -48,6 +53,8 @@ class Positions:
     def line_start_if_blank(self, offset: int) -> int:
         """The start of the line of ``offset`` where only white space stands between, else ``offset``."""
         start = self._starts[self.line_of(offset) - 1]
+        if offset - start > _MAX_INDENT_BYTES:
+            return offset
         return start if not self.view[start:offset].strip() else offset
 
     def last_line_of(self, span: Span) -> int:
