@@ -1,0 +1,87 @@
+"""What stands behind the stdio front: the SDK, the tools and the service, loaded while it answers."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack
+from typing import TYPE_CHECKING
+
+from mcp_offload.settings import Settings
+from mcp_offload.wire.link import Link
+
+if TYPE_CHECKING:
+    from mcp_offload.service import OffloadService
+
+_log = logging.getLogger(__name__)
+
+
+class LazyService:
+    """Opens the service on first use, from any thread, and closes it once.
+
+    Where opening fails the caller gets the error, and the next use tries again.
+    """
+
+    def __init__(self, open_service: Callable[[], AbstractContextManager[OffloadService]]) -> None:
+        self._open_service = open_service
+        self._closing = ExitStack()
+        self._lock = threading.Lock()
+        self._service: OffloadService | None = None
+
+    def get(self) -> OffloadService:
+        """Return the service, opening it where it is not open.
+
+        Raises:
+            OffloadError: the store cannot be opened.
+        """
+        with self._lock:
+            if self._service is None:
+                self._service = self._closing.enter_context(self._open_service())
+            return self._service
+
+    def close(self) -> None:
+        """Close the service where it is open: its processes end, and its store is left clean."""
+        self._closing.close()
+
+
+class StdioBackend:
+    """Loads and runs the SDK's server over the front's link."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._service = LazyService(self._open_service)
+        self._stop_calls: Callable[[], None] | None = None
+
+    def run(self, link: Link) -> None:
+        """Load everything, then serve until the link closes. A crash is logged, with its traceback."""
+        try:
+            self._run(link)
+        except Exception:  # noqa: BLE001 - whatever it was, the front ends the process and says so
+            _log.exception("the server crashed")
+
+    def _run(self, link: Link) -> None:
+        # Loading makes a hundred thousand long-lived objects; collecting them in between only costs time.
+        gc.disable()
+        import anyio
+
+        from mcp_offload.server.build import assemble
+        from mcp_offload.wire.transport import serve_link
+
+        assembly = assemble(self._service.get, self._settings)
+        gc.freeze()
+        gc.enable()
+        self._stop_calls = assembly.runner.stop
+        anyio.run(serve_link, assembly.server, link)
+
+    def close(self) -> None:
+        """Stop running calls, end the parsing process, and close the store."""
+        if self._stop_calls is not None:
+            self._stop_calls()
+        self._service.close()
+
+    def _open_service(self) -> AbstractContextManager[OffloadService]:
+        from mcp_offload.service import open_service
+
+        return open_service(self._settings)

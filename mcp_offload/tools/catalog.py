@@ -1,0 +1,118 @@
+"""The tools as listed: names, one or two sentences each, schemas and annotations; and the instructions.
+
+Every word here is paid for in each conversation, so it teaches one of four things: pass paths, a path
+is a handle, outline before read, edits reach the disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from mcp_types import Tool, ToolAnnotations
+
+from mcp_offload.settings import ToolProfile
+from mcp_offload.tools import arguments as args
+from mcp_offload.tools.arguments import ToolArguments, listed_schema
+
+INSTRUCTIONS: Final = """\
+Work with files and logs by short handles instead of their text.
+- Pass paths: store_artifact(source) keeps bytes out of your context. Never re-emit content to store it.
+- A path is a handle: outline_handle("src/app.py"), read_handle(["src/app.py#Parser.parse"]).
+- Outline or search before you read; read only the symbols or lines you need.
+- edit_handle changes the file on disk; send only the new text."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """One tool; ``profile`` is the smallest that lists it."""
+
+    description: str
+    arguments: type[ToolArguments]
+    annotations: ToolAnnotations
+    profile: ToolProfile = "default"
+
+
+_READS: Final = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+
+
+def _writes(*, destructive: bool, idempotent: bool) -> ToolAnnotations:
+    return ToolAnnotations(
+        read_only_hint=False,
+        destructive_hint=destructive,
+        idempotent_hint=idempotent,
+        open_world_hint=False,
+    )
+
+
+TOOLS: Final[Mapping[str, ToolSpec]] = {
+    "store_artifact": ToolSpec(
+        "Store a file, directory or glob by path, out of your context; returns handles. "
+        "Handles unused for days expire.",
+        args.StoreArguments,
+        _writes(destructive=False, idempotent=True),
+    ),
+    "outline_handle": ToolSpec(
+        "List symbols (or parts of a log) with their handles, lines and tokens. Use it before reading.",
+        args.OutlineArguments,
+        _READS,
+    ),
+    "read_handle": ToolSpec(
+        "Read what handles name: f12#Invoice.total, f12#Invoice:sig, f12@3#L10-44, l2#L-20 (last 20 lines), "
+        "src/app.py#main.",
+        args.ReadArguments,
+        _READS,
+    ),
+    "search_handles": ToolSpec(
+        "Search stored text by RE2 regex, or symbols by name; each hit has a handle.",
+        args.SearchArguments,
+        _READS,
+    ),
+    "edit_handle": ToolSpec(
+        "Replace a symbol or lines, or insert text before or after. Writes the file on disk too, "
+        "if it has not changed since.",
+        args.EditArguments,
+        _writes(destructive=True, idempotent=False),
+    ),
+    "diff_handles": ToolSpec(
+        "Compare two versions or artifacts, or one with its file on disk.",
+        args.DiffArguments,
+        _READS,
+    ),
+    "export_handle": ToolSpec(
+        "Write a handle's exact bytes to a path.",
+        args.ExportArguments,
+        _writes(destructive=True, idempotent=True),
+    ),
+    "list_artifacts": ToolSpec(
+        "List what is stored, most recently used first.",
+        args.ListArguments,
+        _READS,
+        profile="all",
+    ),
+    "release_handles": ToolSpec(
+        "Drop stored bytes; or pin, unpin. Files on disk stay.",
+        args.ReleaseArguments,
+        _writes(destructive=True, idempotent=True),
+        profile="all",
+    ),
+}
+
+
+def tools_of(profile: ToolProfile) -> dict[str, ToolSpec]:
+    """The tools that ``profile`` lists, in the order in which they are listed."""
+    return {name: spec for name, spec in TOOLS.items() if profile == "all" or spec.profile == "default"}
+
+
+def listed_tools(profile: ToolProfile) -> list[Tool]:
+    """The tool definitions as sent."""
+    return [
+        Tool(
+            name=name,
+            description=spec.description,
+            input_schema=listed_schema(spec.arguments),
+            annotations=spec.annotations,
+        )
+        for name, spec in tools_of(profile).items()
+    ]

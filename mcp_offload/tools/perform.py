@@ -1,0 +1,125 @@
+"""From checked arguments to one call of the service."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypedDict
+
+from mcp_offload.models import (
+    DiffResult,
+    EditResult,
+    ExportResult,
+    ListResult,
+    MapResult,
+    Monitor,
+    OutlineResult,
+    ReadResult,
+    ReleaseResult,
+    SearchResult,
+    StoreManyResult,
+    StoreResult,
+    SymbolHits,
+)
+from mcp_offload.tools import arguments as args
+
+if TYPE_CHECKING:
+    from mcp_offload.service import OffloadService, Session
+
+Result = (
+    StoreResult
+    | StoreManyResult
+    | OutlineResult
+    | MapResult
+    | list[ReadResult]
+    | SearchResult
+    | SymbolHits
+    | EditResult
+    | DiffResult
+    | ExportResult
+    | ListResult
+    | ReleaseResult
+)
+
+
+class _Running(TypedDict):
+    session: Session
+    monitor: Monitor
+
+
+class _Reading(_Running):
+    max_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What a tool call works with besides its arguments."""
+
+    service: OffloadService
+    session: Session
+    monitor: Monitor
+    max_tokens: int
+
+    @property
+    def running(self) -> _Running:
+        """What every operation takes."""
+        return {"session": self.session, "monitor": self.monitor}
+
+    @property
+    def reading(self) -> _Reading:
+        """What every operation with a budget takes."""
+        return {"max_tokens": self.max_tokens, "session": self.session, "monitor": self.monitor}
+
+
+def perform(call: Call, given: args.ToolArguments) -> Result:
+    """Run the service's operation for ``given``.
+
+    Raises:
+        OffloadError: as the operation.
+    """
+    match given:
+        case args.StoreArguments():
+            return _store(call, given)
+        case args.OutlineArguments():
+            return call.service.outline(given.handle, **call.reading)
+        case args.ReadArguments():
+            return call.service.read(given.handles, **call.reading)
+        case args.SearchArguments():
+            return _search(call, given)
+        case args.EditArguments():
+            return call.service.edit(given.handle, given.text, op=given.op, write=given.write, **call.running)
+        case args.DiffArguments():
+            return call.service.diff(given.before, given.after, **call.reading)
+        case args.ExportArguments():
+            return call.service.export(given.handle, given.path, overwrite=given.overwrite, **call.running)
+        case _:
+            return _manage(call, given)
+
+
+def _store(call: Call, given: args.StoreArguments) -> StoreResult | StoreManyResult:
+    return call.service.store(
+        given.source, content=given.content, name=given.name, kind=given.kind, monitor=call.monitor
+    )
+
+
+def _search(call: Call, given: args.SearchArguments) -> SearchResult | SymbolHits:
+    if given.symbols:
+        return call.service.find_symbols(given.pattern, given.handles, **call.reading)
+    return call.service.search(
+        given.pattern,
+        given.handles,
+        literal=given.literal,
+        ignore_case=given.ignore_case,
+        **call.reading,
+    )
+
+
+def _manage(call: Call, given: args.ToolArguments) -> ListResult | ReleaseResult:
+    match given:
+        case args.ListArguments():
+            return call.service.list_artifacts(name=given.name, kind=given.kind, offset=given.offset)
+        case args.ReleaseArguments(action="release"):
+            return call.service.release(given.handles)
+        case args.ReleaseArguments():
+            return call.service.pin(given.handles, pinned=given.action == "pin")
+        case _:
+            raise TypeError(f"no operation for {type(given).__name__}")

@@ -1,0 +1,152 @@
+"""Runs tool calls: arguments in, one text block out; in a worker thread, stoppable, with progress."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import anyio
+import anyio.to_thread
+from mcp.server.context import ServerRequestContext
+from mcp.server.session import ServerSession
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    INVALID_PARAMS,
+    CallToolRequestParams,
+    CallToolResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+)
+
+from mcp_offload.errors import OffloadError
+from mcp_offload.settings import Settings
+from mcp_offload.tokens import TokenCounter
+from mcp_offload.tools.arguments import read_arguments
+from mcp_offload.tools.catalog import ToolSpec, listed_tools, tools_of
+from mcp_offload.tools.perform import Call, perform
+from mcp_offload.tools.present import present_json, present_text
+from mcp_offload.wire.errors import INTERNAL_TEXT, UNKNOWN_KIND, error_json, error_text
+from mcp_offload.wire.monitor import CallMonitor
+from mcp_offload.wire.reply import Budget, reply, wants_json
+from mcp_offload.wire.scrub import scrub_text
+
+if TYPE_CHECKING:
+    from mcp_offload.service import OffloadService, Session
+
+#: A call that is done by then reports nothing.
+PROGRESS_AFTER_SECONDS: Final = 1.0
+PROGRESS_EVERY_SECONDS: Final = 0.5
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """One call on its way through the worker thread."""
+
+    name: str
+    spec: ToolSpec
+    arguments: Mapping[str, object]
+    monitor: CallMonitor
+    with_json: bool
+
+
+class ToolRunner:
+    """The handlers of ``tools/list`` and ``tools/call`` for one client.
+
+    ``open_service`` gives the service, building it on the first call; what it raises is that call's
+    tool error, and the next call tries again.
+    """
+
+    def __init__(
+        self, open_service: Callable[[], OffloadService], session: Session, settings: Settings
+    ) -> None:
+        self._open_service = open_service
+        self._session = session
+        self._settings = settings
+        self._tools = tools_of(settings.tools)
+        self._count = TokenCounter().count
+        self._running: set[CallMonitor] = set()
+
+    async def list_tools(
+        self, ctx: ServerRequestContext[Any, Any], params: PaginatedRequestParams | None
+    ) -> ListToolsResult:
+        """List the profile's tools, all on one page.
+
+        Raises:
+            MCPError: a cursor was given; none was ever handed out.
+        """
+        if params is not None and params.cursor is not None:
+            raise MCPError(INVALID_PARAMS, "Unknown cursor: all tools are on the first page")
+        return ListToolsResult(tools=listed_tools(self._settings.tools))
+
+    async def call_tool(
+        self, ctx: ServerRequestContext[Any, Any], params: CallToolRequestParams
+    ) -> CallToolResult:
+        """Run one tool; every failure but a cancellation is a tool error that says the next step."""
+        meta = ctx.meta or {}
+        spec = self._tools.get(params.name)
+        if spec is None:
+            return self._failure(f"Unknown tool. The tools are: {', '.join(self._tools)}.")
+        monitor = CallMonitor()
+        job = _Job(params.name, spec, params.arguments or {}, monitor, wants_json(meta))
+        self._running.add(monitor)
+        try:
+            if "progress_token" in meta or "progressToken" in meta:
+                return await self._run_reporting(job, ctx.session)
+            return await self._run(job)
+        finally:
+            # Reached early only by a cancellation: the thread stops at its next report.
+            monitor.cancel()
+            self._running.discard(monitor)
+
+    def stop(self) -> None:
+        """Stop every running call. May be called from any thread."""
+        for monitor in tuple(self._running):
+            monitor.cancel()
+
+    async def _run(self, job: _Job) -> CallToolResult:
+        return await anyio.to_thread.run_sync(self._work, job, abandon_on_cancel=True)
+
+    async def _run_reporting(self, job: _Job, session: ServerSession) -> CallToolResult:
+        results: list[CallToolResult] = []
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_report, job.monitor, session)
+            results.append(await self._run(job))
+            tasks.cancel_scope.cancel()
+        return results[0]
+
+    def _work(self, job: _Job) -> CallToolResult:
+        try:
+            given = read_arguments(job.spec.arguments, job.arguments)
+            max_tokens = getattr(given, "max_tokens", None) or self._settings.max_tokens
+            call = Call(self._open_service(), self._session, job.monitor, max_tokens)
+            result = perform(call, given)
+            data = present_json(result) if job.with_json else None
+            return reply(present_text(given, result), self._budget(max_tokens), data=data)
+        except OffloadError as exc:
+            return self._failure(error_text(exc), error_json(exc) if job.with_json else None)
+        except Exception:  # noqa: BLE001 - a defect must cost one call, not the session
+            _log.exception("%s failed", job.name)
+            data = {"error": UNKNOWN_KIND.code, "message": INTERNAL_TEXT} if job.with_json else None
+            return self._failure(INTERNAL_TEXT, data)
+
+    def _budget(self, max_tokens: int) -> Budget:
+        return Budget(max_tokens, self._settings.max_reply_bytes, self._count)
+
+    def _failure(self, text: str, data: Mapping[str, object] | None = None) -> CallToolResult:
+        return reply(text, self._budget(self._settings.max_tokens), data=data, error=True)
+
+
+async def _report(monitor: CallMonitor, session: ServerSession) -> None:
+    """Send the latest progress at most twice a second, and only where it moved on."""
+    await anyio.sleep(PROGRESS_AFTER_SECONDS)
+    sent = 0.0
+    while True:
+        latest = monitor.latest
+        if latest.done > sent:
+            sent = latest.done
+            await session.report_progress(latest.done, latest.total, scrub_text(latest.message) or None)
+        await anyio.sleep(PROGRESS_EVERY_SECONDS)

@@ -1,0 +1,76 @@
+"""Tool results: one text block, within its budget, and JSON only for programs that ask for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from mcp_types import CallToolResult, TextContent
+
+from mcp_offload.wire.scrub import scrub_text
+
+#: Key of a request's ``_meta``; where it is true, the result's ``_meta`` holds the JSON under it.
+JSON_META_KEY: Final = "mcp-offload/json"
+CUT_MARKER: Final = "... cut here at the reply's limit; ask for less at a time"
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What one reply may hold; ``count`` gives the tokens of a text."""
+
+    max_tokens: int
+    max_bytes: int
+    count: Callable[[str], int]
+
+    def fits(self, text: str) -> bool:
+        """Whether ``text`` is within both limits."""
+        size_bytes = len(text.encode("utf-8", "surrogatepass"))
+        if size_bytes > self.max_bytes:
+            return False
+        # A token stands for at least one byte, so few bytes need no count.
+        return size_bytes <= self.max_tokens or self.count(text) <= self.max_tokens
+
+
+def fit(text: str, budget: Budget) -> str:
+    """Return ``text``, or as many of its lines as fit followed by a marker line.
+
+    The last guard: the service keeps to the budget itself, but hidden characters made visible take
+    more room than it knew. A first line that does not fit is cut inside.
+    """
+    if budget.fits(text):
+        return text
+    lines = text.split("\n")
+    kept = _most(len(lines), lambda n: budget.fits("\n".join([*lines[:n], CUT_MARKER])))
+    if kept:
+        return "\n".join([*lines[:kept], CUT_MARKER])
+    first = lines[0]
+    inside = _most(len(first), lambda n: budget.fits(f"{first[:n]}\n{CUT_MARKER}"))
+    return f"{first[:inside]}\n{CUT_MARKER}" if inside else CUT_MARKER
+
+
+def _most(limit: int, fits: Callable[[int], bool]) -> int:
+    """The largest n up to ``limit`` that fits; 0 is never tried."""
+    low, high = 0, limit
+    while low < high:
+        middle = (low + high + 1) // 2
+        if fits(middle):
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def wants_json(meta: Mapping[str, object] | None) -> bool:
+    """Whether a request's ``_meta`` asks for machine-readable data."""
+    return meta is not None and meta.get(JSON_META_KEY) is True
+
+
+def reply(
+    text: str, budget: Budget, *, data: Mapping[str, object] | None = None, error: bool = False
+) -> CallToolResult:
+    """Build the result of a tool call; ``data`` is added for programs and is no part of the budget."""
+    block = TextContent(type="text", text=fit(scrub_text(text), budget))
+    if data is None:
+        return CallToolResult(content=[block], is_error=error)
+    return CallToolResult(content=[block], is_error=error, _meta={JSON_META_KEY: dict(data)})
