@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import BinaryIO, Final
 
 _CHUNK_BYTES: Final = 1 << 20
@@ -57,8 +57,8 @@ class Console:
         """Print a text and a line break if it lacks one."""
         self.raw(text.encode("utf-8", "backslashreplace") + (b"" if text.endswith("\n") else b"\n"))
 
-    def json(self, value: Mapping[str, object]) -> None:
-        """Print one JSON object on one line."""
+    def json(self, value: object) -> None:
+        """Print a JSON value on one line."""
         self.text(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
 
     def raw(self, data: bytes) -> None:

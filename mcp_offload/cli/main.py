@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
+from typing import NoReturn
 
 from mcp_offload.cli.console import Console
 from mcp_offload.cli.parser import parse
@@ -61,15 +63,22 @@ def _dispatch(args: argparse.Namespace, environ: Mapping[str, str], console: Con
     if args.verbose:
         _log_to_stderr()
     if args.command == "serve":
-        from mcp_offload.server import serve_stdio
-
-        return serve_stdio(settings)
+        _serve(settings)
     if args.command in ("doctor", "demo"):
         return _examine(args.command, settings, console)
     from mcp_offload.cli.commands import carry_out
 
     carry_out(args, settings, console)
     return Exit.DONE
+
+
+def _serve(settings: Settings) -> NoReturn:
+    """Serve, and end the process at once: clients kill a server that lingers, and the store is safe."""
+    from mcp_offload.server import serve_stdio
+
+    status = serve_stdio(settings)
+    sys.stderr.flush()
+    os._exit(status)
 
 
 def _examine(command: str, settings: Settings, console: Console) -> int:
@@ -84,7 +93,6 @@ def _examine(command: str, settings: Settings, console: Console) -> int:
 
 def _log_to_stderr() -> None:
     import logging
-    import sys
 
     logging.basicConfig(
         stream=sys.stderr, level=logging.DEBUG, format="%(asctime)s %(levelname)s %(name)s: %(message)s"

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping
 from typing import Final, cast
 
-from mcp_offload.cli.environment import whole_number, one_of, read_environment
+from mcp_offload.cli.environment import one_of, read_environment, whole_number
 from mcp_offload.errors import SettingsError
 from mcp_offload.paths.workspace import resolve_workspace
 from mcp_offload.settings import Durability, Settings, ToolProfile
