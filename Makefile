@@ -66,8 +66,8 @@ bench: $(VENV)/.stamp-dev ## measure; every figure is a ratio to a floor of the 
 docs: $(VENV)/.stamp-dev ## write docs/reference anew from the code
 	@$(BIN)/python tools/write_reference.py
 
-generate: $(VENV)/.stamp-dev ## write generated modules anew
-	@$(BIN)/python tools/generate_front.py
+generate: $(VENV)/.stamp-dev ## record the answers that the front gives at once anew
+	@$(BIN)/python -m mcp_offload.server.snapshot
 
 clean: ## remove the environment and every cache
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage*

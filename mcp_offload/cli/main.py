@@ -34,10 +34,10 @@ def run(argv: Sequence[str], environ: Mapping[str, str]) -> int:
         status = _dispatch(args, environ, console)
         console.flush()
     except UsageError as error:
-        console.fail(error, error_code(error))
+        console.fail(error, error_code(type(error)))
         return Exit.USAGE
     except OffloadError as error:
-        console.fail(error, error_code(error))
+        console.fail(error, error_code(type(error)))
         return Exit.FAILED
     except BrokenPipeError:
         console.abandon()  # as in `mcp-offload read f1 | head`: not worth a word
@@ -47,9 +47,9 @@ def run(argv: Sequence[str], environ: Mapping[str, str]) -> int:
     return status
 
 
-def error_code(error: OffloadError) -> str:
+def error_code(error: type[OffloadError]) -> str:
     """The stable name of an error in JSON: its class in snake case, as ``handle_not_found``."""
-    name = type(error).__name__.removesuffix("Error")
+    name = error.__name__.removesuffix("Error")
     return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
 
 
@@ -86,9 +86,13 @@ def _examine(command: str, settings: Settings, console: Console) -> int:
         from mcp_offload.cli.doctor import run_doctor
 
         return Exit.DONE if run_doctor(settings, console) else Exit.FAILED
-    from mcp_offload.demo import run_demo
+    from mcp_offload.cli.demo import run_demo
 
-    return Exit.DONE if run_demo(console.text) else Exit.FAILED
+    def say(line: str) -> None:
+        console.text(line)
+        console.flush()  # it takes a minute, and somebody watches
+
+    return Exit.DONE if run_demo(say) else Exit.FAILED
 
 
 def _log_to_stderr() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "mcp_offload"
 
-SDK_ALLOWED = {"__main__", "cli", "server", "wrap", "install", "demo", "wire"}
+SDK_ALLOWED = {"__main__", "cli", "server", "wrap", "install", "wire"}
 SDK_ALLOWED |= {"tools", "resources", "prompts", "uploads"}
 PURE = {"outline", "digest", "distill", "lease", "handle", "store.eviction"}
 

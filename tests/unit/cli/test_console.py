@@ -37,17 +37,17 @@ def test_json_is_one_line_whatever_it_holds() -> None:
 def test_a_failure_is_a_line_for_people_and_an_object_for_programs() -> None:
     error = HandleNotFoundError("f9 was never issued here.")
     console, stdout, stderr = _console()
-    console.fail(error, error_code(error))
+    console.fail(error, error_code(HandleNotFoundError))
     assert (stdout.getvalue(), stderr.getvalue()) == (b"", b"mcp-offload: f9 was never issued here.\n")
     console, stdout, stderr = _console(as_json=True)
-    console.fail(error, error_code(error))
+    console.fail(error, error_code(HandleNotFoundError))
     expected = {"error": {"type": "handle_not_found", "message": "f9 was never issued here."}}
     assert (json.loads(stdout.getvalue()), stderr.getvalue()) == (expected, b"")
 
 
 def test_error_codes_are_the_class_names_in_snake_case() -> None:
-    assert error_code(NotTextError("")) == "not_text"
-    assert error_code(OffloadError("")) == "offload"
+    assert error_code(NotTextError) == "not_text"
+    assert error_code(OffloadError) == "offload"
 
 
 def test_input_arrives_as_it_is_written() -> None:

@@ -1,0 +1,270 @@
+"""Writes docs/reference from the code: the parser, the settings, the errors, the results, the tools.
+
+Run by ``make docs``; a test holds the pages equal to what this writes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import json
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, fields
+from pathlib import Path
+from typing import Any, cast
+
+import mcp_offload.server
+from mcp_offload import errors, models
+from mcp_offload.cli.environment import VARIABLES
+from mcp_offload.cli.examples import DESCRIPTIONS, EXAMPLES
+from mcp_offload.cli.main import error_code
+from mcp_offload.cli.parser import build_parser
+from mcp_offload.settings import Settings
+
+REFERENCE = Path(__file__).resolve().parents[1] / "docs" / "reference"
+NOTICE = "<!-- Written by `make docs`; edit the code instead. -->\n\n"
+
+RESULTS = {
+    "store": [models.StoreResult, models.StoreManyResult, models.SkippedFile],
+    "outline": [models.OutlineResult, models.SymbolEntry, models.MapResult, models.MapEntry],
+    "read": [models.ReadResult, models.Rest],
+    "search": [models.SearchResult, models.Hit, models.SymbolHits],
+    "edit": [models.EditResult],
+    "diff": [models.DiffResult, models.SymbolChange],
+    "export": [models.ExportResult],
+    "list": [models.ListResult, models.ArtifactEntry],
+    "release, pin, unpin, purge": [models.ReleaseResult],
+    "gc": [models.GcResult],
+    "stats": [models.StatsResult],
+}
+
+
+def pages() -> dict[str, str]:
+    """The text of every page by file name."""
+    return {
+        "cli.md": NOTICE + cli_page(),
+        "errors.md": NOTICE + errors_page(),
+        "json.md": NOTICE + json_page(),
+        "settings.md": NOTICE + settings_page(),
+        "tools.md": NOTICE + tools_page(),
+    }
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def _prose(text: str) -> str:
+    """A docstring's reST literals as Markdown ones, roles as their names."""
+    text = re.sub(r":\w+:`~?([^`]+)`", r"`\1`", inspect.cleandoc(text))
+    return text.replace("``", "`")
+
+
+# --- command line -------------------------------------------------------------------------------
+
+
+def cli_page() -> str:
+    parser = build_parser()
+    parts = ["# Command line\n", DESCRIPTIONS[""] + "\n"]
+    parts.append("## Exit statuses\n\n| status | meaning |\n|---|---|")
+    parts.append("| 0 | done |\n| 1 | the request failed; standard error says why and what to do |")
+    parts.append("| 2 | wrong usage, a malformed handle or pattern, or a wrong setting |")
+    parts.append("| 130 | interrupted |\n")
+    parts.append(
+        "A closed pipe, as in `mcp-offload read f1 | head`, ends quietly with 0. With `--json` a failure is\n"
+        'an object on standard output, `{"error": {"type": ..., "message": ...}}`; [errors](errors.md)\n'
+        "lists the types.\n"
+    )
+    parts.append(
+        "## Options of every command\n\nThey stand before or after the command; what comes later wins.\n"
+    )
+    parts.append(_options(parser, global_only=True))
+    parts.append(
+        "\nPaths that a command names must lie inside the roots: by default the workspace, which is the"
+    )
+    parts.append("git root or worktree around the current directory, else the directory itself.\n")
+    commands = next(action for action in parser._actions if action.dest == "command")
+    for name, command in cast("dict[str, argparse.ArgumentParser]", commands.choices).items():
+        parts.append(f"## {name}\n\n{DESCRIPTIONS[name]}\n")
+        options = _options(command, global_only=False)
+        if options:
+            parts.append(options + "\n")
+        parts.append("```sh\n" + "\n".join(EXAMPLES[name]) + "\n```\n")
+    return "\n".join(parts)
+
+
+def _options(parser: argparse.ArgumentParser, *, global_only: bool) -> str:
+    rows = ["| argument | meaning |", "|---|---|"]
+    shared = {"store", "state", "workspace", "json", "verbose", "roots_before", "roots_after"}
+    for action in parser._actions:
+        if action.dest in ("help", "version", "command") or (action.dest in shared) != global_only:
+            continue
+        rows.append(f"| `{_usage(action)}` | {_cell(_meaning(action))} |")
+    return "\n".join(rows) if len(rows) > 2 else ""
+
+
+def _usage(action: argparse.Action) -> str:
+    value = action.metavar if isinstance(action.metavar, str) else action.dest.upper()
+    if not action.option_strings:
+        more = {"+": "...", "*": "...", "?": ""}.get(str(action.nargs), "")
+        return f"{value}{more}"
+    names = ", ".join(action.option_strings)
+    return names if action.nargs == 0 else f"{names} {value}"
+
+
+def _meaning(action: argparse.Action) -> str:
+    text = action.help or "handle or path"
+    if action.choices:
+        text += f" ({', '.join(map(str, action.choices))})"
+    return text
+
+
+# --- settings, errors, results ------------------------------------------------------------------
+
+
+def settings_page() -> str:
+    meanings = _attributes(Settings)
+    parts = ["# Settings\n"]
+    parts.append(
+        "The command line builds one frozen `Settings` from its options and these variables; options win."
+    )
+    parts.append(
+        "Nothing else reads the environment. A variable that starts with `MCP_OFFLOAD_` and is not listed"
+    )
+    parts.append(
+        "here is an error, so that a typing error is noticed; names that start with `MCP_OFFLOAD_TEST_`"
+    )
+    parts.append("are the test suite's and are ignored. `~` is expanded.\n")
+    parts.append("| variable | meaning |\n|---|---|")
+    parts += [f"| `{name}` | {_cell(meaning)} |" for name, meaning in VARIABLES.items()]
+    parts.append("\n## Defaults\n\n| field | default | meaning |\n|---|---|---|")
+    for field in fields(Settings):
+        default = "" if field.default is MISSING else f"`{field.default!r}`"
+        parts.append(f"| `{field.name}` | {default or _places(field.name)} | {_cell(meanings[field.name])} |")
+    parts.append(
+        "\nReplies are bounded in the server alone: in a shell no model's context is at stake, so commands"
+    )
+    parts.append("print everything unless `--max-tokens` says otherwise.\n")
+    return "\n".join(parts)
+
+
+def _places(name: str) -> str:
+    return {
+        "store_dir": "`/var/tmp/mcp-offload-UID`",
+        "state_dir": "`$XDG_STATE_HOME/mcp-offload`, else `~/.local/state/mcp-offload`",
+        "roots": "the workspace",
+        "base_dir": "the current directory",
+        "workspace": "the git root or worktree, else the directory",
+        "rg_path": "`rg` beside Python, else on `PATH`",
+        "failpoints": "none",
+    }.get(name, "none")
+
+
+def _attributes(cls: type) -> dict[str, str]:
+    """The Attributes part of a docstring, by name."""
+    text = _prose(cls.__doc__ or "").partition("Attributes:\n")[2]
+    found: dict[str, str] = {}
+    for match in re.finditer(r"(?m)^    ([\w, ]+): ((?:.|\n(?!    \w[\w, ]*: ))*)", text):
+        for name in match[1].split(", "):
+            found[name] = match[2]
+    return found
+
+
+def errors_page() -> str:
+    parts = ["# Errors\n"]
+    parts.append(
+        "A tool answers with the message as a tool error; the command line prints it and ends with the"
+    )
+    parts.append("status. Each message says what happened and what to do next.\n")
+    parts.append("| type | class | exit status | meaning |\n|---|---|---|---|")
+    for cls in _tree(errors.OffloadError):
+        status = 2 if issubclass(cls, errors.UsageError) else 1
+        meaning = _cell(_prose(cls.__doc__ or "").split("\n\n")[0])
+        parts.append(f"| `{error_code(cls)}` | `{cls.__name__}` | {status} | {meaning} |")
+    return "\n".join(parts) + "\n"
+
+
+def _tree(cls: type[errors.OffloadError]) -> Iterator[type[errors.OffloadError]]:
+    for child in sorted(cls.__subclasses__(), key=lambda c: c.__name__):
+        yield child
+        yield from _tree(child)
+
+
+def json_page() -> str:
+    parts = [
+        "# JSON\n",
+        "With `--json` each command prints one object on one line: the fields of its result. Enumerations",
+    ]
+    parts.append(
+        "are their values, and text that is not Unicode has U+FFFD in its place. `read` of several handles"
+    )
+    parts.append('prints `{"reads": [...]}`.\n')
+    for command, classes in RESULTS.items():
+        parts.append(f"## {command}\n")
+        for cls in classes:
+            parts.append(
+                f"### {cls.__name__}\n\n{_prose(cls.__doc__ or '').partition('Attributes:')[0].strip()}\n"
+            )
+            meanings = _attributes(cls)
+            parts.append("| field | type | meaning |\n|---|---|---|")
+            for field in fields(cls):
+                meaning = _cell(meanings.get(field.name, ""))
+                parts.append(f"| `{field.name}` | `{_cell(str(field.type))}` | {meaning} |")
+            parts.append("")
+    return "\n".join(parts)
+
+
+# --- tools --------------------------------------------------------------------------------------
+
+
+def tools_page() -> str:
+    recorded = Path(mcp_offload.server.__file__).with_name("snapshot.json").read_text(encoding="utf-8")
+    profiles = json.loads(recorded)["profiles"]
+    default = {tool["name"] for tool in _tools(profiles["default"])}
+    parts = [
+        "# Tools\n",
+        "What a client lists. Replies are one block of text within `max_tokens`, by default 2,000, and",
+    ]
+    parts.append("10 KB; what does not fit is one line with a handle for the rest.\n")
+    for tool in _tools(profiles["all"]):
+        parts.append(f"## {tool['name']}\n\n{tool['description']}\n")
+        hints = tool["annotations"]
+        kind = "reads only" if hints["readOnlyHint"] else "writes" if hints["destructiveHint"] else "adds"
+        listed = "" if tool["name"] in default else "; listed with `--tools all`"
+        parts.append(
+            f"{kind.capitalize()}{'; may be repeated' if hints['idempotentHint'] else ''}{listed}.\n"
+        )
+        required = tool["inputSchema"].get("required", [])
+        parts.append("| argument | type | |\n|---|---|---|")
+        for name, schema in tool["inputSchema"]["properties"].items():
+            must = "required" if name in required else ""
+            told = "; ".join(filter(None, [must, schema.get("description", "")]))
+            parts.append(f"| `{name}` | {_type(schema)} | {_cell(told)} |")
+        parts.append("")
+    return "\n".join(parts)
+
+
+def _tools(profile: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return list(profile["tools"][-1]["result"]["tools"])
+
+
+def _type(schema: Mapping[str, Any]) -> str:
+    if "enum" in schema:
+        return ", ".join(f"`{word}`" for word in schema["enum"])
+    if schema["type"] == "array":
+        return f"list of {schema['items']['type']}"
+    return str(schema["type"])
+
+
+def main() -> int:
+    REFERENCE.mkdir(parents=True, exist_ok=True)
+    for name, text in pages().items():
+        (REFERENCE / name).write_text(text, encoding="utf-8")
+        print(REFERENCE / name)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
