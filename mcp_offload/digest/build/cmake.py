@@ -1,0 +1,112 @@
+"""CMake's configure step and CTest-less configure scripts (autoconf, meson)."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from ..family import Family, Findings, Group
+from .collect import Collector, Draft, integer, plain
+
+_ERROR: Final = re.compile(
+    r"^(?P<indent>\s*)CMake (?P<internal>Internal )?Error(?: \(dev\))?(?: at (?P<file>.+?):(?P<line>\d+))?"
+    r"(?: \((?P<command>\w+)\))?:?\s*(?P<message>.*)$"
+)
+_END: Final = re.compile(r"^\s*-- (?:Configuring incomplete|Generating done|Build files have been written)")
+_STACK: Final = re.compile(r"^\s*Call Stack \(most recent call first\):")
+_FRAME: Final = re.compile(r"^\s+(?P<file>[^\s:]+):(?P<line>\d+) \(")
+_CONFIGURE: Final = re.compile(r"^(?:\./)?configure: error: (?P<message>.*)$")
+_MESON: Final = re.compile(r"^(?P<file>[^\s:]*meson\.build):(?P<line>\d+):(?P<column>\d+): ERROR: (?P<message>.*)$")
+_LINES: Final = 60
+
+
+class Cmake:
+    """An error is named by the command that raised it; its text follows indented."""
+
+    def __init__(self) -> None:
+        self._account = Collector()
+        self._blank = 0
+        self._text: list[str] = []
+        self._stack = False
+
+    def feed(self, number: int, text: str) -> int:
+        """Take an error's head, or the text and the call stack below it."""
+        found = _ERROR.match(text)
+        if found:
+            self._close()
+            name = found["command"] or ("internal error" if found["internal"] else "")
+            draft = Draft(
+                name, "config", found["file"], integer(found["line"]), text.strip().rstrip(":"), number, "cmake"
+            )
+            draft.end = number
+            self._account.open(draft, (found["file"], found["line"], name, number if not found["file"] else 0))
+            self._text = [found["message"]] if found["message"] else []
+            self._blank, self._stack = 0, False
+            return _LINES
+        other = _CONFIGURE.match(text) or _MESON.match(text)
+        if other:
+            self._close()
+            place = other.groupdict()
+            message = other["message"]
+            tool = "meson" if "file" in place else "configure"
+            file, line = place.get("file"), integer(place.get("line"))
+            self._account.open(Draft(plain(message), "config", file, line, message, number, tool, None, 0, number))
+            self._account.close()
+            return 0
+        if _END.match(text):
+            self._close()
+            self._account.tools.setdefault("cmake")
+            self._account.ended_badly |= "incomplete" in text
+            self._account.ended_well |= "have been written" in text
+            return 0
+        return self._body(number, text)
+
+    def _body(self, number: int, text: str) -> int:
+        draft = self._account.draft
+        if draft is None:
+            return 0
+        if not text.strip():
+            self._blank += 1
+            if self._blank >= 2:
+                self._close()
+                return 0
+            return _LINES
+        if _STACK.match(text):
+            self._stack = True
+        elif not text.startswith(" "):
+            self._close()
+            return 0
+        elif self._stack and draft.file is None and (frame := _FRAME.match(text)):
+            draft.file, draft.line = frame["file"], int(frame["line"])
+        elif not self._stack and len(self._text) < 4:
+            self._text.append(text.strip())
+        self._blank = 0
+        self._account.extend(number)
+        return _LINES
+
+    def _close(self) -> None:
+        draft = self._account.draft
+        if draft is not None:
+            said = " ".join(part for part in self._text if part)
+            if said and said not in draft.message:
+                draft.message = f"{draft.message}: {said}"
+            draft.name = draft.name or plain(said)
+        self._account.close()
+
+    def finish(self, last: int) -> Findings:
+        """A written build system is a good end; errors are failures."""
+        self._close()
+        return self._account.findings()
+
+
+FAMILY: Final = Family(
+    "cmake",
+    Group.BUILD,
+    (
+        r"^\s*CMake (?:Internal )?Error\b",
+        r"^\s*-- (?:Configuring incomplete|Build files have been written)",
+        r"^(?:\./)?configure: error: ",
+        r"meson\.build:\d+:\d+: ERROR: ",
+    ),
+    Cmake,
+)

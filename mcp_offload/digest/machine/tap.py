@@ -1,0 +1,230 @@
+"""TAP 12 to 14, from any producer: tape, mocha, node:test, Perl, bats, ava, tap-for-shell."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from ..family import MAX_TESTS, Family, FailureSet, Findings, Group, clip
+from ..frames import Frame, choose, frames
+from ..model import Failure, Lines, Verdict
+
+_BLOCK_LINES: Final = 200
+# Source: https://testanything.org/tap-version-14-specification.html
+_POINT: Final = re.compile(
+    r"^(?P<indent> *)(?P<not>not )?ok\b(?: (?P<number>\d+))?(?: ?-)? ?(?P<name>.*?)"
+    r"(?: *(?<!\\)# *(?P<directive>(?i:SKIP|TODO))\b\S* ?(?P<reason>.*))?$"
+)
+_PLAN: Final = re.compile(r"^(?P<indent> *)1\.\.(?P<number>\d+)\s*(?:#\s*(?P<skip>(?i:skip)\S*.*))?$")
+_TRAILER: Final = re.compile(r"^# (?P<key>tests|pass|fail|skipped|skip|todo|cancelled)\s+(?P<number>\d+)$")
+_PLACES: Final = (
+    re.compile(r"^\s*at:.*?\(?(?P<file>[^\s()]+?):(?P<line>\d+)(?::\d+)?\)?$"),
+    re.compile(r"^\s*location: ['\"]?(?P<file>.+?):(?P<line>\d+):\d+['\"]?$"),
+    re.compile(r"^# +\((?:in test file|from function .* in file) (?P<file>[^,]+), line (?P<line>\d+)\)?"),
+    re.compile(r"^#\s+at (?P<file>\S+) line (?P<line>\d+)\.$"),
+)
+_LOOSE: Final = re.compile(r"\((?P<file>/?[\w./~@-]+\.\w{1,4})(?::(?P<line>\d+)(?::\d+)?)?\)")
+_FIELD: Final = re.compile(r"^\s+(?P<key>message|error|expected|wanted|actual|found|failureType):\s*(?P<value>.*)$")
+
+
+class _Point:
+    """A test point that is not ok, and the lines that explain it."""
+
+    __slots__ = ("depth", "end", "fields", "first", "found", "key", "line", "name", "place", "text")
+
+    def __init__(self, line: int, depth: int, name: str, text: str) -> None:
+        self.line = line
+        self.end = line
+        self.depth = depth
+        self.name = name
+        self.text = text
+        self.first = ""
+        self.place: tuple[str, int | None] | None = None
+        self.found: list[Frame] = []
+        self.fields: dict[str, str] = {}
+        self.key = ""
+
+    def take(self, number: int, text: str) -> None:
+        self.end = number
+        body = text.strip()
+        if body in ("---", "...", ""):
+            return
+        for form in _PLACES:
+            found = form.match(text)
+            if found and self.place is None:
+                self.place = (found["file"], int(found["line"]))
+        field = _FIELD.match(text)
+        if field:
+            self.key = field["key"]
+            self.fields.setdefault(self.key, field["value"].strip(" '\"|->+"))
+        elif self.key and not self.fields[self.key]:
+            self.fields[self.key] = body
+        if len(self.found) < 20:
+            self.found.extend(frames((body,)))
+        if not self.first and not body.startswith(("#", "at ", "duration_ms", "operator:", "type:")):
+            self.first = body
+
+    def where(self) -> tuple[str | None, int | None]:
+        frame = choose(self.found)
+        if self.place is not None and (frame is None or "at:" not in self.key):
+            return self.place
+        if frame is not None:
+            return frame.file, frame.line
+        loose = _LOOSE.search(self.first)
+        if loose:
+            return loose["file"], int(loose["line"]) if loose["line"] else None
+        return None, None
+
+    def message(self) -> str:
+        fields = self.fields
+        said = fields.get("message") or fields.get("error")
+        want, got = fields.get("expected", fields.get("wanted")), fields.get("actual", fields.get("found"))
+        if not said and want is not None and got is not None:
+            said = f"expected {want}, actual {got}"
+        said = said or ("" if fields else self.first)
+        return f"{self.text}: {said}" if said and said not in self.text else self.text
+
+
+class Tap:
+    """Counts test points; a plan that is not fulfilled makes the run incomplete."""
+
+    def __init__(self) -> None:
+        self._failures = FailureSet()
+        self._point: _Point | None = None
+        self._counts = {"passed": 0, "failed": 0, "skipped": 0, "todo": 0}
+        self._stated: dict[str, int] = {}
+        self._tests: dict[str, str] = {}
+        self._plan: int | None = None
+        self._points = 0
+        self._version = False
+        self._bail: tuple[int, str] | None = None
+        self._first = 0
+        self._last = 0
+        self._skip_comments = 0
+        self._nested = False
+
+    def feed(self, number: int, text: str) -> int:
+        """Take a test point, a plan, a trailer, or a line that explains a failure."""
+        found = _POINT.match(text)
+        if found and (found["number"] or found["not"] or self._points):
+            return self._new_point(number, found, text)
+        plan = _PLAN.match(text)
+        if plan:
+            self._note(number)
+            if not plan["indent"]:
+                self._plan = int(plan["number"])
+            return self._follow()
+        if text.startswith("TAP version "):
+            self._version = True
+            self._note(number)
+        elif text.startswith("Bail out!"):
+            self._note(number)
+            self._bail = (number, text)
+        elif trailer := _TRAILER.match(text):
+            self._note(number)
+            self._stated[trailer["key"]] = int(trailer["number"])
+        elif text.startswith("# SKIP ") and self._first:
+            self._skip_comments += 1
+        elif self._point is not None:
+            if self._explains(text):
+                self._point.take(number, text)
+                return self._follow()
+            self._close()
+        return 0
+
+    def _note(self, number: int) -> None:
+        self._first = self._first or number
+        self._last = number
+
+    def _follow(self) -> int:
+        point = self._point
+        return max(0, _BLOCK_LINES - (point.end - point.line)) if point is not None else 0
+
+    def _explains(self, text: str) -> bool:
+        """Lines of a failure: indented deeper than its point, or comments that are no new group."""
+        assert self._point is not None
+        if not text.strip():
+            return True
+        if text.startswith("#"):
+            return text.startswith(("#   ", "# (")) or text.startswith("# Failed test")
+        indent = len(text) - len(text.lstrip(" "))
+        return indent > self._point.depth
+
+    def _new_point(self, number: int, found: re.Match[str], text: str) -> int:
+        self._close()
+        self._note(number)
+        depth = len(found["indent"])
+        name = found["name"].strip().removesuffix(" #").replace("\\#", "#")
+        directive = (found["directive"] or "").lower()
+        word = "failed" if found["not"] else "passed"
+        if directive:
+            word = "skipped" if directive == "skip" else "todo"
+        self._nested = self._nested or depth > 0
+        if depth == 0:
+            self._points += 1
+            self._counts[word] += 1
+        if len(self._tests) < MAX_TESTS:
+            self._tests[name] = word if word != "todo" else "skipped"
+        if word == "failed":
+            self._point = _Point(number, depth, name, clip(text.strip(), 1000))
+            return _BLOCK_LINES
+        return 0
+
+    def _close(self) -> None:
+        point, self._point = self._point, None
+        if point is None or point.fields.get("failureType", "") == "subtestsFailed":
+            return
+        file, line = point.where()
+        block = Lines(point.line, point.end)
+        name = point.name or point.text
+        failure = Failure(name, "failed", file, line, clip(point.message(), 1000), point.line, block, "TAP")
+        self._failures.add(failure, (point.line, name))
+
+    def finish(self, last: int) -> Findings:
+        """Totals as the trailers state them, else as counted at the top level."""
+        self._close()
+        enough = self._version or (self._plan is not None and self._points) or self._points > 1
+        if not enough and not (self._points and len(self._failures)):
+            return Findings()
+        if self._bail is not None:
+            number, text = self._bail
+            block = Lines(number, number)
+            self._failures.add(Failure("Bail out!", "error", None, None, text, number, block, "TAP"))
+        failed = len(self._failures) or self._counts["failed"]
+        found = Findings(("TAP",), self._failures.items, self._totals(), tests=self._tests)
+        found.owned = [Lines(self._first, self._last)]
+        found.unlisted = self._failures.unlisted
+        if failed:
+            found.verdict = Verdict.FAILED if self._bail is None else Verdict.ERROR
+        elif self._plan is None or self._points < self._plan:
+            found.verdict = Verdict.INCOMPLETE
+            found.notes.append(f"{self._points} of {self._plan or 'an unknown number of'} tests reported")
+        else:
+            found.verdict = Verdict.PASSED if self._points else Verdict.UNKNOWN
+        return found
+
+    def _totals(self) -> dict[str, int]:
+        totals = {key: number for key, number in self._counts.items() if number or key != "todo"}
+        totals["errors"] = 0
+        if "pass" in self._stated and "fail" in self._stated:
+            totals["passed"], totals["failed"] = self._stated["pass"], self._stated["fail"]
+            totals["failed"] += self._stated.get("cancelled", 0)
+            skipped = self._stated.get("skipped", self._stated.get("skip"))
+            totals["skipped"] = totals["skipped"] + self._skip_comments if skipped is None else skipped
+        return totals
+
+
+FAMILY: Final = Family(
+    "TAP",
+    Group.TESTS,
+    (
+        r"^TAP version 1[234]",
+        r"^ *(?:not )?ok \d+(?: |$)",
+        r"^ *not ok\b",
+        r"^1\.\.\d+",
+        r"^Bail out!",
+        r"^# (?:tests|pass|fail|skipped|skip|todo|cancelled) +\d+$",
+        r"^# SKIP ",
+    ),
+    Tap,
+)
