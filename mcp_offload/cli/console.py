@@ -5,10 +5,17 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from typing import BinaryIO, Final
 
+from mcp_offload.errors import OffloadError
+
 _CHUNK_BYTES: Final = 1 << 20
+
+
+class OutputError(OffloadError):
+    """Standard output cannot be written to."""
 
 
 class Console:
@@ -63,7 +70,8 @@ class Console:
 
     def raw(self, data: bytes) -> None:
         """Print bytes as they are."""
-        self._stdout.write(data)
+        with _output():
+            self._stdout.write(data)
 
     def note(self, text: str) -> None:
         """Tell a person something beside the result."""
@@ -79,16 +87,27 @@ class Console:
         """Tell why a request failed: on standard error, or with ``as_json`` as an object on output."""
         if self.as_json:
             self.json({"error": {"type": code, "message": str(error)}})
-            self.flush()
         else:
             self.note(str(error))
 
     def flush(self) -> None:
         """Hand over what was printed, so that a closed pipe is noticed here and not at exit."""
-        self._stdout.flush()
+        with _output():
+            self._stdout.flush()
 
     def abandon(self) -> None:
         """Nobody reads standard output any more: let the interpreter's own flush at exit go nowhere."""
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, self._stdout.fileno())
         os.close(nowhere)
+
+
+@contextmanager
+def _output() -> Generator[None]:
+    """Tell a failure to write, but for a closed pipe, apart from every other failure of the system."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as exc:
+        raise OutputError(f"Standard output cannot be written to: {exc.strerror}.") from exc

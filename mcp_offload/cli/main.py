@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from typing import NoReturn
 
-from mcp_offload.cli.console import Console
+from mcp_offload.cli.console import Console, OutputError
 from mcp_offload.cli.parser import parse
 from mcp_offload.cli.settings_from import build_settings
 from mcp_offload.errors import OffloadError, UsageError
@@ -31,19 +31,28 @@ def run(argv: Sequence[str], environ: Mapping[str, str]) -> int:
     args = parse(argv)
     console = Console(as_json=args.json)
     try:
-        status = _dispatch(args, environ, console)
-        console.flush()
-    except UsageError as error:
-        console.fail(error, error_code(type(error)))
-        return Exit.USAGE
-    except OffloadError as error:
-        console.fail(error, error_code(type(error)))
-        return Exit.FAILED
+        return _reported(args, environ, console)
     except BrokenPipeError:
         console.abandon()  # as in `mcp-offload read f1 | head`: not worth a word
         return Exit.DONE
+    except OutputError as error:
+        console.abandon()
+        console.note(str(error))
+        return Exit.FAILED
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
+
+
+def _reported(args: argparse.Namespace, environ: Mapping[str, str], console: Console) -> int:
+    """Carry out a command and tell of its failure, if it fails on purpose."""
+    try:
+        status = _dispatch(args, environ, console)
+    except OutputError:
+        raise
+    except OffloadError as error:
+        console.fail(error, error_code(type(error)))
+        status = Exit.USAGE if isinstance(error, UsageError) else Exit.FAILED
+    console.flush()
     return status
 
 

@@ -74,6 +74,21 @@ def test_failures_are_one_line_for_people_and_one_object_for_programs(
     assert error["type"].islower()
 
 
+def test_an_output_that_is_full_is_told(shell: Any) -> None:
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            shell.command("list"),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            cwd=shell.project,
+            env=shell.environment(),
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr.decode().startswith("mcp-offload: Standard output cannot be written to: ")
+    assert done.stderr.count(b"\n") == 1
+
+
 def test_an_unsafe_store_is_refused(shell: Any) -> None:
     store = shell.home / "open"
     store.mkdir(mode=0o777)
