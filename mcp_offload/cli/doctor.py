@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
@@ -71,7 +72,7 @@ def _server(settings: Settings, name: str, version: str) -> Finding:
     try:
         seen = converse(command, version)
     except ProbeError as exc:
-        return Finding(name, "wrong", str(exc), f"run it by hand to see why: {' '.join(command)}")
+        return Finding(name, "wrong", str(exc), f"run it by hand to see why: {shlex.join(command)}")
     detail = (
         f"{seen.name}, protocol {version}, {seen.tools} tools; answered after {seen.greeting_seconds:.2f} s,"
         f" first tool call after {seen.call_seconds:.2f} s, ended {seen.end_seconds:.2f} s after its input"
@@ -84,20 +85,21 @@ def _server(settings: Settings, name: str, version: str) -> Finding:
 
 
 def _store(settings: Settings) -> Iterator[Finding]:
-    from mcp_offload.service import open_service
+    from mcp_offload.store import Store, StoreConfig
 
     try:
-        with open_service(settings) as service:
-            stats = service.stats()
-            problems = service.check()
+        with Store.open(StoreConfig.from_settings(settings)) as store:
+            stats = store.stats(settings.workspace)
+            problems = store.check().problems
     except (OffloadError, OSError) as exc:
         yield Finding("store", "wrong", str(exc), "remove it or name another place with --store DIR")
         return
-    held = f"{settings.store_dir}: {stats.artifacts:,} artifacts, {stats.stored_bytes / MIB:,.1f} MiB"
+    held = f"{settings.store_dir}, {stats.blobs:,} blobs, {stats.stored_bytes / MIB:,.1f} MiB"
     if problems:
-        yield Finding("store", "wrong", f"{held}; {'; '.join(problems)}", "mcp-offload gc, then look again")
+        fix = "store those sources again; mcp-offload purge --all empties the store"
+        yield Finding("store", "wrong", f"{held}; {'; '.join(problems[:5])}", fix)
     else:
-        yield Finding("store", "ok", f"{held}, private to you, survives a crash of the {stats.durability}")
+        yield Finding("store", "ok", f"{held}; sound, private, durability {settings.durability}")
     yield _room(settings, stats.free_disk_bytes)
     if stats.wal_bytes > _WAL_BYTES:
         fix = "some process reads for very long; end idle servers, then run mcp-offload gc"
