@@ -1,0 +1,360 @@
+"""Bytes on their way into the store: hashed, counted and written as they pass, dropped unless committed."""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from types import TracebackType
+from typing import Final, Self
+
+from blake3 import blake3
+
+from mcp_offload.errors import ArtifactTooLargeError, QuotaExceededError, SpanOutOfRangeError
+from mcp_offload.models import Monitor
+from mcp_offload.store.blobs import BlobDir
+from mcp_offload.store.config import BLOCK_BYTES, INLINE_MAX_BYTES, StoreConfig
+from mcp_offload.store.faults import is_full, meaning, translated
+from mcp_offload.store.newlines import NewlineCounter
+
+_BUFFERS: Final = 8
+_PIECE_BYTES: Final = 4 * BLOCK_BYTES
+_HELPER_FROM_BYTES: Final = 4 * BLOCK_BYTES
+_ROOM_EVERY_BYTES: Final = 16 * 1024 * 1024
+_ADVANCE_SECONDS: Final = 0.05
+
+MakeRoom = Callable[[int, bool], None]
+"""Sees to it that so many bytes can be written (True: a write was refused), or raises ``StoreFullError``."""
+
+
+class Staged:
+    """Content that is hashed and on disk (or in memory when small) but not yet committed.
+
+    Attributes:
+        blake3: hex hash of the bytes.
+        newlines: count of LF.
+        ends_with_newline: False for empty content.
+        counts: packed newline counts; see :mod:`mcp_offload.store.newlines`.
+        data: the bytes where they are small enough to live in the catalog, else None.
+        durable: True where a commit needs no further fsync of the bytes to survive a host crash.
+        file: name of the blob file once it has one.
+    """
+
+    def __init__(
+        self,
+        blobs: BlobDir,
+        tally: _Tally,
+        fd: int,
+        temporary: str | None,
+        data: bytes | None,
+        *,
+        durable: bool,
+    ) -> None:
+        self._blobs = blobs
+        self._fd = fd
+        self._temporary = temporary
+        self.blake3: Final = tally.hasher.hexdigest()
+        self.size_bytes: Final = tally.size_bytes
+        self.newlines: Final = tally.lines.newlines
+        self.ends_with_newline: Final = tally.lines.ends_with_newline
+        self.counts: Final = tally.lines.packed()
+        self.data = data
+        self.durable: Final = durable
+        self.file: str | None = None
+
+    @property
+    def lines(self) -> int:
+        """Lines, of which a last one without LF counts."""
+        return self.newlines + int(self.size_bytes > 0 and not self.ends_with_newline)
+
+    def read(self, start: int, end: int) -> bytes:
+        """The bytes of a half-open range, fewer where the content ends before, as a slice would give."""
+        start, end = min(start, self.size_bytes), min(end, self.size_bytes)
+        if self.data is not None:
+            return self.data[start:end]
+        with translated():
+            return pread_all(self._fd, start, end)
+
+    def link(self, blobs: BlobDir) -> str:
+        """Name the blob file, once; the store's writer does so under its lock."""
+        if self.file is None:
+            self.file = blobs.link(self._fd, self._temporary, self.blake3)
+            self._temporary = None
+        return self.file
+
+    def unlink(self, blobs: BlobDir) -> None:
+        """Take the name away again after a commit that failed for good; the content is lost with it."""
+        if self.file is not None:
+            blobs.unlink(self.file)
+            self.file = None
+            self.close()
+
+    def close(self) -> None:
+        """Drop the content unless it was committed; may be called again."""
+        fd, self._fd = self._fd, -1
+        if self._temporary is not None:
+            self._blobs.unlink(self._temporary)
+            self._temporary = None
+        if fd >= 0:
+            os.close(fd)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_fd", -1) >= 0:
+            self.close()
+
+
+def pread_all(fd: int, start: int, end: int) -> bytes:
+    """The bytes of a half-open range; fewer only where the file ends before ``end``."""
+    data = os.pread(fd, end - start, start)
+    if len(data) == end - start or not data:
+        return data
+    parts = [data]
+    at = start + len(data)
+    while at < end and (more := os.pread(fd, end - at, at)):
+        parts.append(more)
+        at += len(more)
+    return b"".join(parts)
+
+
+def _pieces(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """The same bytes in objects that are small enough to report progress between."""
+    for chunk in chunks:
+        if len(chunk) <= _PIECE_BYTES:
+            yield bytes(chunk)  # no copy, unless the caller passed something that can change
+        else:
+            for start in range(0, len(chunk), _PIECE_BYTES):
+                yield bytes(chunk[start : start + _PIECE_BYTES])
+
+
+class _Tally:
+    """Hash and newline counts of what has passed."""
+
+    def __init__(self) -> None:
+        self.hasher = blake3()
+        self.lines = NewlineCounter()
+        self.size_bytes = 0
+
+    def update(self, data: bytes | bytearray, size_bytes: int) -> None:
+        self.hasher.update(memoryview(data)[:size_bytes])
+        self.lines.update(data, size_bytes)
+        self.size_bytes += size_bytes
+
+
+class _Helper:
+    """Hashes and counts in a thread of its own, so that this overlaps with reading and writing."""
+
+    def __init__(self, tally: _Tally) -> None:
+        self._tally = tally
+        self._full: queue.SimpleQueue[tuple[bytes | bytearray, int] | None] = queue.SimpleQueue()
+        self._room = threading.Semaphore(_BUFFERS)
+        self.free: queue.SimpleQueue[bytearray] = queue.SimpleQueue()
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name="store-hash", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        while (item := self._full.get()) is not None:
+            data, size_bytes = item
+            if self._error is None:
+                try:
+                    self._tally.update(data, size_bytes)
+                except BaseException as error:  # noqa: BLE001 - raised again in the thread that waits
+                    self._error = error
+            self._room.release()
+            if isinstance(data, bytearray):
+                self.free.put(data)
+
+    def update(self, data: bytes | bytearray, size_bytes: int) -> None:
+        self._room.acquire()
+        self._full.put((data, size_bytes))
+
+    def finish(self) -> None:
+        """Wait for the rest.
+
+        Raises:
+            BaseException: whatever went wrong in the thread.
+        """
+        self._full.put(None)
+        self._thread.join()
+        if self._error is not None:
+            raise self._error
+
+
+class Stager:
+    """One pass of content into the store.
+
+    Raises (from :meth:`chunks` and :meth:`file`):
+        ArtifactTooLargeError, QuotaExceededError: the content can never be stored.
+        StoreFullError: the disk is full.
+        OperationCancelledError: let through from the monitor.
+    """
+
+    def __init__(
+        self,
+        config: StoreConfig,
+        blobs: BlobDir,
+        make_room: MakeRoom,
+        monitor: Monitor,
+        total_bytes: int | None,
+    ) -> None:
+        self._config = config
+        self._blobs = blobs
+        self._make_room = make_room
+        self._monitor = monitor
+        self._total_bytes = total_bytes
+        self._tally = _Tally()
+        self._helper: _Helper | None = None
+        self._written_bytes = 0
+        self._room_bytes = 0
+        self._fd = -1
+        self._temporary: str | None = None
+        self._advanced_at = time.monotonic()
+        if total_bytes is not None:
+            self._require_size(total_bytes)
+
+    def chunks(self, chunks: Iterable[bytes]) -> Staged:
+        """Stage bytes objects of any size."""
+        try:
+            return self._finish(self._spill(chunks))
+        except BaseException:
+            self._abandon()
+            raise
+
+    def file(self, source_fd: int) -> Staged:
+        """Stage what a descriptor gives from its present position to its end."""
+        try:
+            head = bytearray()
+            while len(head) <= INLINE_MAX_BYTES and (data := os.read(source_fd, INLINE_MAX_BYTES + 1)):
+                head += data
+            if len(head) <= INLINE_MAX_BYTES:
+                return self._finish(bytes(head))
+            self._put(bytes(head))
+            self._copy(source_fd)
+            return self._finish(None)
+        except BaseException:
+            self._abandon()
+            raise
+
+    def _spill(self, chunks: Iterable[bytes]) -> bytes | None:
+        """Write the chunks, unless all of them together are small: then return them."""
+        held: list[bytes] = []
+        held_bytes = 0
+        source = _pieces(chunks)
+        for chunk in source:
+            held.append(chunk)
+            held_bytes += len(chunk)
+            if held_bytes > INLINE_MAX_BYTES:
+                self._put(held[0] if len(held) == 1 else b"".join(held))
+                held.clear()
+                break
+        else:
+            return b"".join(held)
+        for chunk in source:
+            self._put(chunk)
+        return None
+
+    def _copy(self, source_fd: int) -> None:
+        buffers = [bytearray(BLOCK_BYTES) for _ in range(_BUFFERS)]
+        while True:
+            buffer = buffers.pop() if buffers else self._recycled()
+            size_bytes = os.readv(source_fd, [memoryview(buffer)])
+            if size_bytes == 0:
+                return
+            self._put(buffer, size_bytes)
+            if self._helper is None:
+                buffers.append(buffer)
+
+    def _recycled(self) -> bytearray:
+        assert self._helper is not None
+        return self._helper.free.get()
+
+    def _put(self, data: bytes | bytearray, size_bytes: int | None = None) -> None:
+        size_bytes = len(data) if size_bytes is None else size_bytes
+        self._require_size(self._written_bytes + size_bytes)
+        self._require_room(size_bytes)
+        if self._fd < 0:
+            with translated():
+                self._fd, self._temporary = self._blobs.create()
+                self._config.failpoints.hit("stage.opened")
+        if self._helper is None and self._written_bytes >= _HELPER_FROM_BYTES:
+            self._helper = _Helper(self._tally)
+        (self._helper or self._tally).update(data, size_bytes)
+        self._write(memoryview(data)[:size_bytes])
+        self._written_bytes += size_bytes
+        now = time.monotonic()
+        if now - self._advanced_at >= _ADVANCE_SECONDS:
+            self._advanced_at = now
+            self._monitor.advance(self._written_bytes, self._total_bytes, "storing")
+
+    def _write(self, data: memoryview) -> None:
+        made_room = False
+        while data:
+            try:
+                self._config.failpoints.hit("stage.writing")
+                data = data[os.write(self._fd, data) :]
+            except OSError as error:
+                if made_room or not is_full(error):
+                    raise meaning(error) from error
+                made_room = True
+                self._make_room(max(len(data), self._left_bytes()), True)
+
+    def _require_size(self, size_bytes: int) -> None:
+        if size_bytes > self._config.max_artifact_bytes:
+            raise ArtifactTooLargeError(
+                f"The content is larger than the {self._config.max_artifact_bytes:,} bytes one artifact may have."
+            )
+        if size_bytes > self._config.quota_bytes:
+            raise QuotaExceededError(
+                f"The content does not fit the store's quota of {self._config.quota_bytes:,} bytes."
+            )
+
+    def _require_room(self, size_bytes: int) -> None:
+        """Ask for room for all of a known size at once, else at intervals."""
+        if self._room_bytes < size_bytes:
+            ahead_bytes = max(size_bytes, self._left_bytes())
+            self._make_room(ahead_bytes, False)
+            self._room_bytes = max(ahead_bytes, _ROOM_EVERY_BYTES)
+        self._room_bytes -= size_bytes
+
+    def _left_bytes(self) -> int:
+        return (self._total_bytes or 0) - self._written_bytes
+
+    def _finish(self, data: bytes | None) -> Staged:
+        failpoints = self._config.failpoints
+        if data is not None:
+            self._require_size(len(data))
+            self._tally.update(data, len(data))
+            return Staged(self._blobs, self._tally, -1, None, data, durable=True)
+        if self._helper is not None:
+            helper, self._helper = self._helper, None
+            helper.finish()
+        durable = self._config.durability == "host"
+        with translated():
+            failpoints.hit("stage.written")
+            if durable:
+                os.fsync(self._fd)
+                failpoints.hit("stage.synced")
+        staged = Staged(self._blobs, self._tally, self._fd, self._temporary, None, durable=durable)
+        self._fd, self._temporary = -1, None
+        return staged
+
+    def _abandon(self) -> None:
+        helper, self._helper = self._helper, None
+        if helper is not None:
+            with suppress(BaseException):  # what made us give up is already being raised
+                helper.finish()
+        if self._fd >= 0:
+            os.close(self._fd)
+        if self._temporary is not None:
+            self._blobs.unlink(self._temporary)
