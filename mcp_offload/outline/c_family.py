@@ -2,48 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from mcp_offload.models import Span, Symbol
-from mcp_offload.outline import treesitter
 from mcp_offload.outline.c_heads import clean
 from mcp_offload.outline.c_mask import Macro, mask
 from mcp_offload.outline.c_sieve import Sieve
-from mcp_offload.outline.grammar import Grammar
 from mcp_offload.outline.prototypes import without_repeated
 from mcp_offload.outline.raw import raw
-from mcp_offload.outline.syntax import errors_of
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
-    """Raw symbols, places of errors, and the bytes nothing accounts for."""
+class Skeleton:
+    """What the grammar gets to see, at true offsets, and what it does not."""
 
-    symbols: list[Symbol]
+    text: bytes
     errors: tuple[Span, ...]
-    lost_bytes: int
+    starts: Mapping[int, int]
+    macros: tuple[Macro, ...]
+
+    def symbols(self, found: list[Symbol]) -> list[Symbol]:
+        """The definitions found in the skeleton, with their macros, and the macros defined beside them."""
+        started = [_started(symbol, self.starts) for symbol in found]
+        return without_repeated([*started, *_macros(self.macros, started)])
 
 
-def parse(view: bytes, grammar: Grammar, *, cpp: bool, stop: Callable[[], bool]) -> Parsed:
-    """Definitions, prototypes and macros.
-
-    Raises:
-        ParseStoppedError: ``stop`` answered True.
-    """
+def skeleton(view: bytes, *, cpp: bool) -> Skeleton:
+    """The text without comments, preprocessor lines, function bodies and macros before declarations."""
     masked = mask(view)
     sieve = Sieve(masked, records_kept=cpp)
     sieve.run()
     starts = clean(sieve.text)
-    text = bytes(sieve.text)
-    tree = treesitter.parse(text, treesitter.load(grammar), stop)
-    errors = errors_of(tree, grammar)
-    found = [_started(symbol, starts) for symbol in treesitter.symbols(tree, text, grammar)]
-    found.extend(_macros(masked.macros, found))
-    return Parsed(without_repeated(found), (*errors.spans, *sieve.errors), errors.lost_bytes)
+    return Skeleton(bytes(sieve.text), tuple(sieve.errors), starts, masked.macros)
 
 
-def _started(symbol: Symbol, starts: dict[int, int]) -> Symbol:
+def _started(symbol: Symbol, starts: Mapping[int, int]) -> Symbol:
     start = starts.get(symbol.span.start_byte)
     if start is None:
         return symbol
@@ -53,7 +47,9 @@ def _started(symbol: Symbol, starts: dict[int, int]) -> Symbol:
 
 def _macros(macros: tuple[Macro, ...], found: list[Symbol]) -> Iterator[Symbol]:
     """Macros defined outside functions; those inside serve one function only."""
-    bodies = sorted((each.body for each in found if each.body and each.params is not None), key=lambda s: s.start_byte)
+    bodies = sorted(
+        (each.body for each in found if each.body and each.params is not None), key=lambda s: s.start_byte
+    )
     at = 0
     for macro in macros:
         while at < len(bodies) and bodies[at].end_byte <= macro.start:

@@ -14,7 +14,9 @@ _END = re.compile(rb"[;{}]")
 _TOKEN = re.compile(rb"[A-Za-z_~\x80-\xff][\w\x80-\xff]*|\(|\"[^\"]*\"|::|->|\S")
 _CAPITALS = re.compile(rb"[A-Z_][A-Z0-9_]{2,}\Z")
 _TYPE_LIKE = re.compile(rb"[\w\s*&:<>,]+\Z")
-_LABEL = re.compile(rb"\b(?:public|private|protected|signals)\b(?:[ \t]+\w+)?\s*:(?!:)|(?<![\w:])[A-Z_][A-Z0-9_]{3,}\s*:(?!:)")
+_LABEL = re.compile(
+    rb"\b(?:public|private|protected|signals)\b(?:[ \t]+\w+)?\s*:(?!:)|(?<![\w:])[A-Z_][A-Z0-9_]{3,}\s*:(?!:)"
+)
 _SPECIFIERS = frozenset(
     b"static inline extern const volatile virtual explicit constexpr friend typename register mutable "
     b"consteval constinit thread_local typedef __inline __inline__ __forceinline __extension__ restrict".split()
@@ -168,7 +170,7 @@ def _function(items: list[_Item]) -> int | None:
 def _record_macros(items: list[_Item], record: int) -> list[Span]:
     cut = [_whole(item) for item in items[:record] if item.capitals]
     after = items[record + 1 :]
-    while len(after) > 1 and after[0].capitals and (_is_word(after[1].word) and after[1].word.text != b"final"):
+    while len(after) > 1 and after[0].capitals and _is_word(after[1].word) and after[1].word.text != b"final":
         cut.append(_whole(after[0]))
         after = after[1:]
     return cut
@@ -176,7 +178,9 @@ def _record_macros(items: list[_Item], record: int) -> list[Span]:
 
 def _function_macros(items: list[_Item], function: int) -> list[Span]:
     before, cut = items[:function], list[Span]()
-    while before and before[-1].word.text in (b"::", b">") or (before and len(before) > 1 and before[-2].word.text == b"::"):
+    while before and (
+        before[-1].word.text in (b"::", b">") or b"::" in [item.word.text for item in before[-2:-1]]
+    ):
         before = before[:-1]
     for index, item in enumerate(before):
         if item.capitals:
@@ -211,7 +215,9 @@ def _typed_plainly(items: list[_Item]) -> bool:
 def _leading(items: list[_Item]) -> list[Span]:
     """Macros before the type of a variable."""
     cut: list[Span] = []
-    words = [item for item in _until_value(items) if _is_word(item.word) and item.word.text not in _SPECIFIERS]
+    words = [
+        item for item in _until_value(items) if _is_word(item.word) and item.word.text not in _SPECIFIERS
+    ]
     while len(words) > 2 and words[0].capitals and not words[0].group:
         cut.append(_whole(words[0]))
         words = words[1:]
@@ -242,7 +248,7 @@ def _note_start(
     own_line_calls = 0
     for span in sorted((span for span in cut if span.end_byte <= first), reverse=True):
         gap = code[span.end_byte : start]
-        if gap.strip() and gap.strip() != b"(" or gap.count(b"\n") > 1:
+        if gap.strip() not in (b"", b"(") or gap.count(b"\n") > 1:
             break
         if b"\n" in gap and code[span.end_byte - 1 : span.end_byte] == b")":
             own_line_calls += 1

@@ -10,7 +10,9 @@ _NOISE = re.compile(
     rb"""|(?<![0-9A-Za-z_])'(?:[^'\\\n]|\\.)*'|(?<=[^0-9A-Za-z_][LuU])'(?:[^'\\\n]|\\.)*'""",
     re.DOTALL,
 )
-_DIRECTIVE = re.compile(rb"^[ \t]*#[ \t]*([a-z_]*)([^\n]*(?:(?<=\\)\n[^\n]*|(?<=\\\r)\n[^\n]*)*)", re.MULTILINE)
+_DIRECTIVE = re.compile(
+    rb"^[ \t]*#[ \t]*([a-z_]*)([^\n]*(?:(?<=\\)\n[^\n]*|(?<=\\\r)\n[^\n]*)*)", re.MULTILINE
+)
 _MACRO = re.compile(rb"\s*([A-Za-z_]\w*)(\([^)]*\))?\s*")
 _CONDITIONS = frozenset((b"if", b"ifdef", b"ifndef", b"elif", b"elifdef", b"elifndef", b"else", b"endif"))
 _BLANKED = bytes(byte if byte == 0x0A else 0x20 for byte in range(256))

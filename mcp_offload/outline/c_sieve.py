@@ -151,7 +151,7 @@ class Sieve:
             group.settled = True
             group.after, group.after_last = self._open, self._last
             group.incomplete = self._incomplete(group, condition.start)
-        elif self._skipped or group.incomplete or self._open is not group.before or self._incomplete(group, condition.start):
+        elif self._skipped or group.incomplete or self._unbalanced(group, condition.start):
             self._blank(group.branch_start, condition.start)
         group.branch_start = condition.end
         if condition.word == b"endif":
@@ -166,6 +166,9 @@ class Sieve:
 
     def _last_if_same(self, group: _Group) -> int:
         return self._last if self._open is group.after else 0
+
+    def _unbalanced(self, group: _Group, end: int) -> bool:
+        return self._open is not group.before or self._incomplete(group, end)
 
     def _incomplete(self, group: _Group, end: int) -> bool:
         """True where a branch outside bodies ends in the middle of a declaration."""

@@ -27,6 +27,7 @@ Naming = Literal[
     "typedef",
     "declarator",
     "record",
+    "guessed",
 ]
 """How the name of a definition is found from its node; see the ``names_*`` modules."""
 

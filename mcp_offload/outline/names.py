@@ -10,7 +10,10 @@ from mcp_offload.outline.grammar import Rule
 
 _CLASS_BODY = frozenset(("class_body",))
 _IDENTIFIERS = frozenset(("identifier",))
-_PATTERNS = frozenset(("pattern_list", "tuple_pattern", "list_pattern", "list_splat_pattern", "expression_list"))
+_PATTERNS = frozenset(
+    ("pattern_list", "tuple_pattern", "list_pattern", "list_splat_pattern", "expression_list")
+)
+_NAME_LIKE = ("identifier", "name", "constant")
 _NAMED_BY_JS = frozenset(("variable", "pair", "assigned", "callback", "default", "member", "module"))
 _NAMED_BY_C = frozenset(("declarator", "record", "typedef"))
 
@@ -44,7 +47,9 @@ def _special(node: Node, rule: Rule, place: Place, view: bytes) -> list[Found]:
 
 
 def _named(node: Node, rule: Rule, place: Place, view: bytes) -> list[Found]:
-    name = text_of(node.child_by_field_name("name"), view).strip()
+    name = text_of(
+        _guessed(node) if rule.naming == "guessed" else node.child_by_field_name("name"), view
+    ).strip()
     if not name:
         return []
     kind = rule.member_kind if rule.member_kind and place.container == "class" else rule.kind
@@ -63,6 +68,22 @@ def _named(node: Node, rule: Rule, place: Place, view: bytes) -> list[Found]:
     ]
 
 
+def _guessed(node: Node) -> Node | None:
+    """The first child that looks like a name, for grammars that do not say which one it is."""
+    named = node.child_by_field_name("name")
+    if named is not None:
+        return named
+    current = node
+    for _ in range(4):
+        if not current.named_children:
+            return None
+        for child in current.named_children:
+            if child.type.endswith(_NAME_LIKE):
+                return child
+        current = current.named_children[0]
+    return None
+
+
 def _targets(node: Node, rule: Rule, place: Place, view: bytes) -> list[Found]:
     """Names an assignment binds, through chains and unpacking; attributes and items are not names."""
     kind = rule.member_kind if rule.member_kind and place.container == "class" else rule.kind
@@ -76,9 +97,9 @@ def _targets(node: Node, rule: Rule, place: Place, view: bytes) -> list[Found]:
     while pending:
         current = pending.pop()
         if current.type == "assignment":
-            for side in (current.child_by_field_name("right"), current.child_by_field_name("left")):
-                if side is not None and (side.type == "assignment" or side == current.child_by_field_name("left")):
-                    pending.append(side)
+            value, target = current.child_by_field_name("right"), current.child_by_field_name("left")
+            pending.extend([value] if value is not None and value.type == "assignment" else [])
+            pending.extend([target] if target is not None else [])
         elif current.type in _PATTERNS:
             pending.extend(reversed(current.named_children))
         elif current.type in _IDENTIFIERS:

@@ -23,6 +23,7 @@ _NAMES = frozenset(
     )
 )
 _RECORDS = frozenset(("struct_specifier", "union_specifier", "enum_specifier", "class_specifier"))
+_INNER = ("declarator", "identifier")
 _ARGUMENTS = re.compile(r"<[^<>]*>")
 
 
@@ -39,6 +40,8 @@ def find(node: Node, rule: Rule, place: Place, view: bytes) -> list[Found]:
         if name is None:
             continue
         path = _path(name, view)
+        if not path:
+            continue
         params = function.child_by_field_name("parameters") if function is not None else None
         kind = _kind(node, path, place, function is not None, rule.kind)
         listed = kind != "variable" or place.container == "top"
@@ -54,12 +57,13 @@ def _kind(node: Node, path: tuple[str, ...], place: Place, function: bool, other
         return otherwise
     if node.type != "function_definition":
         return "prototype"
-    owner = path[-2] if len(path) > 1 else (place.path[-1] if place.path and place.container == "class" else "")
+    around = place.path if place.container == "class" else ()
+    owner, name = ("", *around, *path)[-2:]
     if not owner:
         return "function"
-    if path[-1] == owner:
+    if name == owner:
         return "constructor"
-    return "destructor" if path[-1].startswith("~") else "method"
+    return "destructor" if name.startswith("~") else "method"
 
 
 def _unwrap(node: Node) -> tuple[Node | None, Node | None]:
@@ -71,7 +75,7 @@ def _unwrap(node: Node) -> tuple[Node | None, Node | None]:
             break
         inner = current.child_by_field_name("declarator")
         if inner is None:
-            inner = next((child for child in current.named_children if child.type.endswith(("declarator", "identifier"))), None)
+            inner = next((child for child in current.named_children if child.type.endswith(_INNER)), None)
         if current.type == "function_declarator":
             function = current
         elif current.type == "pointer_declarator" and function is not None:
@@ -143,5 +147,6 @@ def _typedef(node: Node, rule: Rule, place: Place, view: bytes) -> list[Found]:
         body = target.child_by_field_name("body")
         kind = target.type.partition("_")[0] if body is not None else kind
     names = [_unwrap(each)[0] for each in node.children_by_field_name("declarator")]
-    found = [Found(_path(name, view), kind, place.container, None, body) for name in names if name is not None]
+    paths = [_path(name, view) for name in names if name is not None]
+    found = [Found(path, kind, place.container, None, body) for path in paths if path]
     return [*found, Found((), kind, place.container, listed=False)]

@@ -50,10 +50,11 @@ def _kind(value: Node | None, otherwise: str, place: Place) -> str:
 
 
 def _inside(value: Node | None, place: Place) -> Container:
-    """What the content of a value stands in: members of classes and of objects outside functions are listed."""
-    if value is not None and (value.type == "class" or (value.type == "object" and place.container != "function")):
-        return "class"
-    return "function"
+    """What the content of a value stands in; members of objects are listed outside functions only."""
+    if value is None:
+        return "function"
+    listed = value.type == "class" or (value.type == "object" and place.container != "function")
+    return "class" if listed else "function"
 
 
 def _defined(path: tuple[str, ...], kind: str, value: Node | None, place: Place, *, listed: bool) -> Found:

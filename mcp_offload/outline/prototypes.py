@@ -10,7 +10,7 @@ _DEFINED = frozenset(("function", "method", "constructor", "destructor"))
 
 
 def without_repeated(symbols: Sequence[Symbol]) -> list[Symbol]:
-    """Leave out each prototype whose definition is here: two symbols of one name would make both ambiguous."""
+    """Leave out prototypes whose definition is here: two symbols of one name make both ambiguous."""
     defined = {_key(symbol) for symbol in symbols if symbol.kind in _DEFINED}
     return [symbol for symbol in symbols if symbol.kind != "prototype" or _key(symbol) not in defined]
 

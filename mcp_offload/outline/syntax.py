@@ -51,15 +51,18 @@ def _lost(node: Node, grammar: Grammar) -> int:
     known = sum(
         child.end_byte - child.start_byte
         for child in node.children
-        if child.is_named
-        and (child.is_error or child.type in grammar.rules or child.type in grammar.transparent or child.is_extra)
+        if child.is_extra
+        or child.is_error
+        or child.type in grammar.rules
+        or child.type in grammar.transparent
     )
     return max(0, node.end_byte - node.start_byte - known)
 
 
 def cut_at_errors(symbols: Iterable[Symbol], errors: Sequence[Span], view: bytes) -> Iterator[Symbol]:
     """End a variable at the ``;`` that ends a line inside an error: the rest was drawn in by mistake."""
-    ends = [error.start_byte + len(_text(error, view)) for error in errors if _text(error, view).endswith(b";")]
+    texts = [(error.start_byte, _text(error, view)) for error in errors]
+    ends = [start + len(text) for start, text in texts if text.endswith(b";")]
     for symbol in symbols:
         span = symbol.span
         end = next((end for end in ends if span.start_byte < end < span.end_byte), None)

@@ -34,7 +34,8 @@ class _Frame:
 def load(grammar: Grammar) -> Language:
     """The compiled grammar; imported on first use, because each takes milliseconds."""
     module = importlib.import_module(grammar.package)
-    return Language(getattr(module, grammar.function)())
+    compiled: object = getattr(module, grammar.function)()
+    return Language(compiled)
 
 
 def parse(view: bytes, language: Language, stop: Callable[[], bool]) -> Tree:
@@ -134,9 +135,8 @@ def _between(node: Node, frame: _Frame, grammar: Grammar, attached: int | None) 
         return _Frame(place, start, max(frame.end or 0, node.end_byte))
     if kind in grammar.opaque:
         return _Frame(Place(place.path, "function"))
-    if kind in grammar.transparent or node.is_error or (kind in grammar.members and place.container == "class"):
-        return _Frame(place)
-    return None
+    members = kind in grammar.members and place.container == "class"
+    return _Frame(place) if members or node.is_error or kind in grammar.transparent else None
 
 
 def _definitions_in(node: Node, grammar: Grammar) -> int:

@@ -15,7 +15,9 @@ _RULES = {
     "type_definition": Rule("type", "typedef"),
 }
 
-_TRANSPARENT = frozenset(("translation_unit", "declaration_list", "field_declaration_list", "linkage_specification"))
+_TRANSPARENT = frozenset(
+    ("translation_unit", "declaration_list", "field_declaration_list", "linkage_specification")
+)
 
 C = Grammar(
     package="tree_sitter_c",

@@ -70,7 +70,9 @@ JAVASCRIPT = Grammar(
     package="tree_sitter_javascript",
     rules=_RULES,
     transparent=_TRANSPARENT,
-    wrappers=frozenset(("export_statement", "lexical_declaration", "variable_declaration", "expression_statement")),
+    wrappers=frozenset(
+        ("export_statement", "lexical_declaration", "variable_declaration", "expression_statement")
+    ),
     members=frozenset(("object",)),
     attached=frozenset(("decorator",)),
     opaque=frozenset(("function_expression", "generator_function", "arrow_function")),

@@ -22,7 +22,14 @@ GRAMMAR = Grammar(
         "associated_type": Rule("type", only=OUTSIDE_FUNCTIONS),
     },
     transparent=frozenset(
-        ("source_file", "declaration_list", "block", "foreign_mod_item", "unsafe_block", "expression_statement")
+        (
+            "source_file",
+            "declaration_list",
+            "block",
+            "foreign_mod_item",
+            "unsafe_block",
+            "expression_statement",
+        )
     ),
     attached=frozenset(("attribute_item",)),
     doc_markers=(b"///",),
