@@ -1,9 +1,9 @@
-"""The ephemeral store of artifacts: content-addressed blobs under a catalog, shared by processes.
+r"""The ephemeral store of artifacts: content-addressed blobs under a catalog, shared by processes.
 
 ::
 
     with Store.open(StoreConfig(store_dir=..., state_dir=...)) as store:
-        with store.stage([b"hello\\n"]) as staged:
+        with store.stage([b"hello\n"]) as staged:
             put = NewVersion(staged=staged, kind=Kind.LOG, name="greeting", encoding="utf-8", lines=1)
             [(artifact, version, new)] = store.commit("workspace", [put])
         with store.open_view(version) as reader:

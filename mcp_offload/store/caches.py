@@ -24,7 +24,8 @@ def outline_put(db: Database, key: str, payload: bytes, names: str, now: float) 
     if len(view_blake3) != _HASH_CHARS or set(view_blake3) - set("0123456789abcdef"):
         raise InvalidArgumentError("The key of an outline starts with the hex BLAKE3 hash of its view.")
     db.run(
-        "INSERT OR REPLACE INTO outline (key, view_blake3, payload, names, created_at) VALUES (?, ?, ?, ?, ?)",
+        "INSERT OR REPLACE INTO outline (key, view_blake3, payload, names, created_at)"
+        " VALUES (?, ?, ?, ?, ?)",
         key,
         view_blake3,
         payload,

@@ -1,3 +1,4 @@
+# ruff: noqa: S608 - the SQL is put together from constants of this module; values are bound
 """Reading the catalog: rows to values, and the reasons why a handle cannot be served."""
 
 from __future__ import annotations
@@ -91,10 +92,7 @@ def artifact_row(db: Database, workspace: str, number: int) -> Row | None:
 
 
 def raise_unknown(db: Database, workspace: str, number: int, mark: int) -> NoReturn:
-    """Say why there is no row for this number.
-
-    Args:
-        mark: the highest number that may have been issued; see :mod:`mcp_offload.store.marks`.
+    """Say why there is no row for this number; ``mark`` is the highest that may have been issued.
 
     Raises:
         HandleGoneError: issued by a store that was wiped since, or so long ago that its record is gone.

@@ -156,7 +156,8 @@ class Commit:
 
     def _insert_artifact(self, attempt: _Attempt, put: NewVersion, number: int) -> None:
         attempt.db.run(
-            "INSERT INTO artifact (workspace_id, number, kind, name, source_path, latest, created_at, used_at)"
+            "INSERT INTO artifact"
+            " (workspace_id, number, kind, name, source_path, latest, created_at, used_at)"
             " VALUES (?, ?, ?, ?, ?, 1, ?, ?)",
             attempt.workspace_id,
             number,
@@ -226,7 +227,7 @@ class Commit:
         return artifact, catalog.version(attempt.db, artifact, artifact.latest)
 
     def _blob_id(self, attempt: _Attempt, staged: Staged) -> int:
-        """The row of these bytes, made or mended: an acknowledged blob is whole and as durable as promised."""
+        """The row of these bytes, made or mended: what is acknowledged is whole and as durable as promised."""
         db = attempt.db
         row = db.row("SELECT id, file, durable, suspect FROM blob WHERE blake3 = ?", staged.blake3)
         if row is None:

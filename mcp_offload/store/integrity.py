@@ -1,3 +1,4 @@
+# ruff: noqa: S608 - the SQL is put together from constants of this module; values are bound
 """Whether what is stored is what was acknowledged."""
 
 from __future__ import annotations
@@ -32,11 +33,7 @@ def verify_reader(reader: BlobReader, expected: str, monitor: Monitor) -> None:
 
 
 def check(session: Session, monitor: Monitor, *, deep: bool) -> CheckReport:
-    """Compare catalog and files; while the right to write is held, so that the picture stands still.
-
-    Args:
-        deep: also hash every blob, which reads all of them.
-    """
+    """Compare catalog and files, and where ``deep`` hash every blob; while the right to write is held."""
     with session.transaction() as db:
         problems = [f"catalog: {row[0]}" for row in db.rows("PRAGMA integrity_check") if row[0] != "ok"]
         problems += _row_problems(db)
@@ -44,7 +41,8 @@ def check(session: Session, monitor: Monitor, *, deep: bool) -> CheckReport:
         doomed = {row[0] for row in db.rows("SELECT file FROM doomed")}
         orphans = sum(1 for name in session.blobs.names() if name not in named | doomed)
         rows = db.rows(
-            "SELECT b.blake3, b.size_bytes, b.file, i.data FROM blob b LEFT JOIN inline i ON i.blob_id = b.id",
+            "SELECT b.blake3, b.size_bytes, b.file, i.data"
+            " FROM blob b LEFT JOIN inline i ON i.blob_id = b.id",
         )
     checked_bytes = 0
     for expected, size_bytes, file, data in rows:

@@ -1,3 +1,4 @@
+# ruff: noqa: S608 - the SQL is put together from constants of this module; values are bound
 """What an operator or a timer asks for: release, pin, purge and collection."""
 
 from __future__ import annotations
@@ -147,6 +148,7 @@ class Maintenance:
         """Evict until so many bytes can be written above the disk's floor.
 
         Args:
+            size_bytes: about to be written.
             refused: the system has just refused a write, so that its free space is not to be believed
                 (another's disk quota, say) and that much is evicted in any case.
 

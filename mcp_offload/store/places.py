@@ -28,7 +28,8 @@ def default_store_dir(env: Mapping[str, str], uid: int, *, darwin: bool = False)
     if darwin and env.get("TMPDIR", "").startswith("/"):
         return os.path.join(env["TMPDIR"], "mcp-offload")
     own = f"mcp-offload-{uid}"
-    places = [f"/var/tmp/{own}", f"/tmp/{own}"]
+    # Shared directories are safe for a directory of our own, whose owner and mode are checked.
+    places = [f"/var/tmp/{own}", f"/tmp/{own}"]  # noqa: S108
     cache = _home_dir(env, "XDG_CACHE_HOME", ".cache")
     if cache is not None:
         places.append(os.path.join(cache, "mcp-offload", "store"))
@@ -45,7 +46,7 @@ def default_state_dir(env: Mapping[str, str], uid: int) -> str:
     """
     state = _home_dir(env, "XDG_STATE_HOME", os.path.join(".local", "state"))
     if state is None:
-        return f"/var/tmp/mcp-offload-{uid}-state"
+        return f"/var/tmp/mcp-offload-{uid}-state"  # noqa: S108 - as above
     return os.path.join(state, "mcp-offload")
 
 

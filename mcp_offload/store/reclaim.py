@@ -1,3 +1,4 @@
+# ruff: noqa: S608 - the SQL is put together from constants of this module; values are bound
 """Taking space back: dropping versions, deleting their files, expiry and collection.
 
 Files are deleted only after the transaction that dropped their rows: it puts the names into ``doomed``
@@ -142,10 +143,7 @@ def fit(
     failpoints: Failpoints,
     protected: Collection[Key],
 ) -> None:
-    """Evict until the quota and the disk's floor hold.
-
-    Args:
-        disk_bytes: missing below the floor; 0 or less where it holds.
+    """Evict until the quota and the disk's floor hold; ``disk_bytes`` is what is missing below the floor.
 
     Raises:
         QuotaExceededError, StoreFullError: that cannot be reached.

@@ -13,7 +13,7 @@ from typing import Final, Self
 
 from blake3 import blake3
 
-from mcp_offload.errors import ArtifactTooLargeError, QuotaExceededError, SpanOutOfRangeError
+from mcp_offload.errors import ArtifactTooLargeError, QuotaExceededError
 from mcp_offload.models import Monitor
 from mcp_offload.store.blobs import BlobDir
 from mcp_offload.store.config import BLOCK_BYTES, INLINE_MAX_BYTES, StoreConfig
@@ -312,7 +312,8 @@ class Stager:
     def _require_size(self, size_bytes: int) -> None:
         if size_bytes > self._config.max_artifact_bytes:
             raise ArtifactTooLargeError(
-                f"The content is larger than the {self._config.max_artifact_bytes:,} bytes one artifact may have."
+                f"The content is larger than the {self._config.max_artifact_bytes:,} bytes"
+                " that one artifact may have."
             )
         if size_bytes > self._config.quota_bytes:
             raise QuotaExceededError(

@@ -81,7 +81,9 @@ class Store:
         """Take in what a descriptor gives, from its position to its end; the fast way for large files.
 
         Args:
+            fd: stays open, and the caller's.
             total_bytes: expected, where known: room is made before anything is written.
+            monitor: told of progress at least every 0.1 s while the descriptor gives.
 
         Raises:
             OSError: the descriptor cannot be read.
@@ -227,6 +229,7 @@ class Store:
 
         Args:
             key: the view's hex BLAKE3 hash, followed by whatever else the payload depends on.
+            payload: opaque.
             names: the qualified names in it, one a line, for :meth:`symbol_candidates`.
 
         Raises:
@@ -297,10 +300,9 @@ class Store:
         )
 
     def check(self, *, deep: bool = False, monitor: Monitor | None = None) -> CheckReport:
-        """Compare catalog and files, for all workspaces; nothing is stored meanwhile.
+        """Compare catalog and files of all workspaces, where ``deep`` hashing every blob.
 
-        Args:
-            deep: also hash every blob.
+        Nothing can be stored meanwhile.
 
         Raises:
             OperationCancelledError: let through from the monitor.
