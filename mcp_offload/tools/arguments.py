@@ -12,7 +12,7 @@ import json
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Final, Literal, TypeVar, cast
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from mcp_offload.errors import InvalidArgumentError
 
@@ -37,7 +37,7 @@ def _as_list(value: object) -> object:
 
 
 Handles = Annotated[list[str], BeforeValidator(_as_list)]
-Tokens = Annotated[int | None, Field(ge=MIN_TOKENS, le=MAX_TOKENS)]
+Tokens = Annotated[int | None, Field(ge=MIN_TOKENS, le=MAX_TOKENS, description="reply budget")]
 
 
 def _text(description: str) -> Any:
@@ -64,6 +64,12 @@ class StoreArguments(ToolArguments):
     content: Annotated[str | None, _text("only text that no file holds")] = None
     name: str | None = None
     kind: Literal["file", "log", "test", "build"] | None = None
+
+    @model_validator(mode="after")
+    def _one_of_two(self) -> StoreArguments:
+        if (self.source is None) == (self.content is None):
+            raise InvalidArgumentError("Give source (a path, directory or glob) or content, one of the two.")
+        return self
 
 
 class OutlineArguments(ToolArguments):

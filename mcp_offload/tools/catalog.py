@@ -34,7 +34,9 @@ class ToolSpec:
     profile: ToolProfile = "default"
 
 
-_READS: Final = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+_READS: Final = ToolAnnotations(
+    read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+)
 
 
 def _writes(*, destructive: bool, idempotent: bool) -> ToolAnnotations:
@@ -54,7 +56,8 @@ TOOLS: Final[Mapping[str, ToolSpec]] = {
         _writes(destructive=False, idempotent=True),
     ),
     "outline_handle": ToolSpec(
-        "List symbols (or parts of a log) with their handles, lines and tokens. Use it before reading.",
+        "List the symbols of a file, parts of a log or files of a directory, each with handle, lines and "
+        "tokens. Use it before reading.",
         args.OutlineArguments,
         _READS,
     ),

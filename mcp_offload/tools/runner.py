@@ -27,7 +27,7 @@ from mcp_offload.tools.arguments import read_arguments
 from mcp_offload.tools.catalog import ToolSpec, listed_tools, tools_of
 from mcp_offload.tools.perform import Call, perform
 from mcp_offload.tools.present import present_json, present_text
-from mcp_offload.wire.errors import INTERNAL_TEXT, UNKNOWN_KIND, error_json, error_text
+from mcp_offload.wire.errors import INTERNAL_TEXT, error_json, error_text
 from mcp_offload.wire.monitor import CallMonitor
 from mcp_offload.wire.reply import Budget, reply, wants_json
 from mcp_offload.wire.scrub import scrub_text
@@ -128,10 +128,9 @@ class ToolRunner:
             return reply(present_text(given, result), self._budget(max_tokens), data=data)
         except OffloadError as exc:
             return self._failure(error_text(exc), error_json(exc) if job.with_json else None)
-        except Exception:  # noqa: BLE001 - a defect must cost one call, not the session
+        except Exception as exc:  # noqa: BLE001 - a defect must cost one call, not the session
             _log.exception("%s failed", job.name)
-            data = {"error": UNKNOWN_KIND.code, "message": INTERNAL_TEXT} if job.with_json else None
-            return self._failure(INTERNAL_TEXT, data)
+            return self._failure(INTERNAL_TEXT, error_json(exc) if job.with_json else None)
 
     def _budget(self, max_tokens: int) -> Budget:
         return Budget(max_tokens, self._settings.max_reply_bytes, self._count)

@@ -86,7 +86,9 @@ ERROR_KINDS: Final[Mapping[type[errors.OffloadError], ErrorKind]] = {
         "store_busy", "Another process held the store's lock too long.", "Repeat the call."
     ),
     errors.OperationCancelledError: ErrorKind(
-        "cancelled", "The client asked to stop.", "Nothing was acknowledged; repeat it if it was not meant."
+        "operation_cancelled",
+        "The client asked to stop.",
+        "Repeat the call if that was not meant.",
     ),
 }
 
@@ -125,10 +127,13 @@ def error_text(error: errors.OffloadError) -> str:
     return "\n".join([text, *missing])
 
 
-def error_json(error: errors.OffloadError) -> dict[str, object]:
-    """What a program gets: ``{error, message, handles}``."""
+def error_json(error: BaseException) -> dict[str, object]:
+    """What a program gets: ``{"error": {type, message, handles}}``."""
+    foreseen = isinstance(error, errors.OffloadError)
     return {
-        "error": kind_of_error(error).code,
-        "message": str(error),
-        "handles": list(error_handles(error)),
+        "error": {
+            "type": kind_of_error(error).code,
+            "message": str(error) if foreseen else INTERNAL_TEXT,
+            "handles": list(error_handles(error)) if foreseen else [],
+        }
     }
