@@ -12,8 +12,11 @@ from .family import TEXT_LIMIT
 
 # Source: ECMA-48 (CSI, OSC, DCS and two-byte escapes), as emitted by terminals.
 _CONTROL: Final = re.compile(
-    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[PX^_][^\x1b]*(?:\x1b\\)?|[ -/]*[0-~])|[\x00-\x08\x0b\x0c\x0e-\x1a\x7f]"
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)?|[PX^_][^\x1b]{0,4096}(?:\x1b\\)?|[ -/]*[0-~])"
+    r"|[\x00-\x08\x0b\x0c\x0e-\x1a\x7f]"
 )
+# The same for bytes; leaves every LF in its place.
+_CONTROL_BYTES: Final = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]{0,4096}(?:\x07|\x1b\\)?|[ -/]*[0-Z\\^-~])")
 # Escape sequences whose ESC byte was lost on the way (some log viewers drop it).
 _BARE_SGR: Final = re.compile(r"(?<![\w\]\[])\[(?:\d{1,3}(?:;\d{1,3})*)?m")
 
@@ -26,8 +29,8 @@ _STAMP: Final = re.compile(
 _BRACKET_STAMP: Final = re.compile(
     r"\[(?:\w+ )?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\] ?"
 )
-# Source: mozharness log lines ("10:00:00     INFO - text"), Jenkins Timestamper's short form.
-_CLOCK: Final = re.compile(r"\d\d:\d\d:\d\d(?:\.\d{3})?(?: +(?:DEBUG|INFO|WARNING|ERROR|CRITICAL|FATAL) - | {1,2}| \| )")
+# Source: mozharness log lines ("10:00:00     INFO - text", " -  text" and " - PID 7 | text" of children), Jenkins Timestamper's short form.
+_CLOCK: Final = re.compile(r"\d\d:\d\d:\d\d(?:\.\d{3})?(?: +(?:DEBUG|INFO|WARNING|ERROR|CRITICAL|FATAL) - (?: |PID \d+ \| )?| {1,2}| \| )")
 # Source: BuildKit plain progress ("#12 3.456 text", "#12 ERROR: text").
 _BUILDKIT: Final = re.compile(r"#\d+ (?:\d+\.\d+ |(?=ERROR\b|WARN\b|CACHED|DONE|CANCELED|\[))")
 _BUILDKIT_RECAP: Final = re.compile(r"\d+\.\d{1,3} (?=\S)")
@@ -64,6 +67,11 @@ def _overwritten(text: str) -> str:
         if _CONTROL.sub("", part).strip():
             return part
     return parts[-1]
+
+
+def strip_control(data: bytes) -> bytes:
+    """Whole lines without escape sequences, so that words stand next to each other; LFs stay."""
+    return _CONTROL_BYTES.sub(b"", data) if b"\x1b" in data else data
 
 
 class Peeler:

@@ -114,7 +114,7 @@ def _covered(own: Lines, blocks: list[Lines]) -> bool:
 def _listed(found: Found) -> list[Failure]:
     """All failures in log order, each once; wrappers' complaints only where nothing explains them."""
     seen_lines: dict[int, str] = {}
-    seen_places: set[tuple[str, int, int | None, str]] = set()
+    seen_places: dict[tuple[str, int, int | None, str], str] = {}
     listed: list[Failure] = []
     for _, findings in found:
         for failure in findings.failures:
@@ -122,10 +122,9 @@ def _listed(found: Found) -> list[Failure]:
             place = (failure.file or failure.name, failure.line or 0, failure.column, message)
             if seen_lines.get(failure.log_line, failure.tool) != failure.tool:
                 continue
-            if failure.tool not in {"pytest", "tox"} and failure.line and place in seen_places:
+            if failure.line and seen_places.setdefault(place, failure.tool) != failure.tool:
                 continue
             seen_lines.setdefault(failure.log_line, failure.tool)
-            seen_places.add(place)
             listed.append(replace(failure, message=message, name=clip(failure.name, 200)))
     listed.sort(key=lambda failure: (failure.log_line, failure.block.start))
     causes = [failure for failure in listed if failure.kind != "target"]
