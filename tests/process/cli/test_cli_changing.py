@@ -16,7 +16,7 @@ def test_an_edit_from_a_pipe_reaches_the_file(shell: Any) -> None:
     assert (edited["version"], edited["path"]) == (2, str(file))
     assert edited["syntax_error_line"] is None
     assert file.read_text() == before.replace("Invoice(text.split())", "None")
-    assert shell.json("read", "f1@1#parse")["text"].endswith("Invoice(text.split())\n")
+    assert shell.json("read", "f1@1#parse")["text"].endswith("Invoice(text.split())")
 
 
 def test_an_edit_takes_its_text_from_a_file_and_inserts(shell: Any) -> None:
