@@ -48,7 +48,7 @@ _TEST_LINES: Final = re.compile(
     rb"|running \d+ tests?\r?$|test \S+ \.\.\. (?:ok|FAILED|ignored)\r?$|test result: (?:ok|FAILED)\. \d"
     rb"|\w+ \([\w.]+\)(?: \.\.\.|\r?\n[^\n]* \.\.\.) (?:ok|FAIL|ERROR|skipped|expected failure)"
     rb"|Ran \d+ tests? in [\d.]+s"
-    rb"|\[={10}\] Running \d|\[ (?:RUN     |      OK|  FAILED ) \] \w|Test project /|\s*Start +\d+: \w"
+    rb"|\[={10}\] Running \d|\[ (?:RUN     |      OK|  FAILED ) \] \w|Test project /|[ ]*Start +\d+: \w"
     rb"| T E S T S\r?$|(?:\[INFO\] |\[ERROR\] )?Tests run: \d+, Failures: \d+|  \d+ passing \([\d.]+m?s\)"
     rb"|\d+ examples?, \d+ failures?|PHPUnit \d+\.\d|Running \d+ tests? using \d+ workers?"
     rb"|(?:Passed|Failed)!  - Failed: +\d| (?:RUN|PASS|FAIL)  v?\d+\.\d+\.\d+ /"

@@ -6,3 +6,25 @@ the outline to fill.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from mcp_offload.models import Symbol
+from mcp_offload.outline.scanners import cobol, ini, json, markdown, notebook, plsql, sql, toml, xml, yaml
+
+Scanner = Callable[[bytes], list[Symbol]]
+
+SCANNERS: Final[Mapping[str, Scanner]] = {
+    "cobol": cobol.scan,
+    "html": xml.scan,
+    "ini": ini.scan,
+    "json": json.scan,
+    "markdown": markdown.scan,
+    "notebook": notebook.scan,
+    "plsql": plsql.scan,
+    "sql": sql.scan,
+    "toml": toml.scan,
+    "xml": xml.scan,
+    "yaml": yaml.scan,
+}

@@ -109,9 +109,7 @@ class _Scanner:
         text = line.text
         if (found := _COPY.match(text)) is not None:
             self._copy(line, found[1] or found[2])
-        elif (line.area_a and self._structure(line)) or (self._division in (None, "DATA") and self._data(line)):
-            return
-        elif self._division in (None, "PROCEDURE") and line.area_a:
+        elif not (line.area_a and self._structure(line)) and not self._data(line) and line.area_a:
             self._paragraph(line)
 
     def _structure(self, line: CodeLine) -> bool:
@@ -167,6 +165,8 @@ class _Scanner:
         self._division = None
 
     def _data(self, line: CodeLine) -> bool:
+        if self._division not in (None, "DATA"):
+            return False
         if (found := _FILE.match(line.text)) is not None and line.area_a:
             kind = "sort file" if found[1].upper() == "SD" else "file"
             self._open(_Entry(_FILE_RANK, kind, found[2], line.number, line.first))
@@ -195,7 +195,11 @@ class _Scanner:
 
     def _paragraph(self, line: CodeLine) -> None:
         found = _PARAGRAPH.match(line.text)
-        if found is None or (line.free and not self._sentence_ended):
+        if (
+            self._division not in (None, "PROCEDURE")
+            or found is None
+            or (line.free and not self._sentence_ended)
+        ):
             return
         word = found[1].upper()
         if word in _NOT_PARAGRAPHS or word.startswith("END-") or word.isdigit():
