@@ -48,6 +48,19 @@ class _Compiled(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Query:
+    """What a client searches for, as it said it."""
+
+    pattern: str
+    literal: bool = False
+    ignore_case: bool = False
+
+    def compile(self) -> Matcher:
+        """Compile it; see :func:`compile_pattern`."""
+        return compile_pattern(self.pattern, literal=self.literal, ignore_case=self.ignore_case)
+
+
+@dataclass(frozen=True, slots=True)
 class Matcher:
     """A compiled pattern; may be shared by threads, and lets them run while it searches.
 
