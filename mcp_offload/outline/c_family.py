@@ -12,6 +12,8 @@ from mcp_offload.outline.c_sieve import Sieve
 from mcp_offload.outline.prototypes import without_repeated
 from mcp_offload.outline.raw import raw
 
+_FUNCTIONS = frozenset(("function", "method", "constructor", "destructor"))
+
 
 @dataclass(frozen=True, slots=True)
 class Skeleton:
@@ -33,7 +35,7 @@ def skeleton(view: bytes, *, cpp: bool) -> Skeleton:
     masked = mask(view)
     sieve = Sieve(masked, records_kept=cpp)
     sieve.run()
-    starts = clean(sieve.text)
+    starts = clean(sieve.text, masked.defined)
     return Skeleton(bytes(sieve.text), tuple(sieve.errors), starts, masked.macros)
 
 
@@ -48,7 +50,7 @@ def _started(symbol: Symbol, starts: Mapping[int, int]) -> Symbol:
 def _macros(macros: tuple[Macro, ...], found: list[Symbol]) -> Iterator[Symbol]:
     """Macros defined outside functions; those inside serve one function only."""
     bodies = sorted(
-        (each.body for each in found if each.body and each.params is not None), key=lambda s: s.start_byte
+        (each.body for each in found if each.body and each.kind in _FUNCTIONS), key=lambda s: s.start_byte
     )
     at = 0
     for macro in macros:

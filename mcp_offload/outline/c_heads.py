@@ -10,18 +10,30 @@ from typing import NamedTuple
 
 from mcp_offload.models import Span
 
+_VISIBLE = re.compile(rb"\S")
 _END = re.compile(rb"[;{}]")
 _TOKEN = re.compile(rb"[A-Za-z_~\x80-\xff][\w\x80-\xff]*|\(|\"[^\"]*\"|::|->|\S")
 _CAPITALS = re.compile(rb"[A-Z_][A-Z0-9_]{2,}\Z")
 _TYPE_LIKE = re.compile(rb"[\w\s*&:<>,]+\Z")
+_LAST_WORD = re.compile(rb"[\w*&]\s+([A-Za-z_]\w*)\s*(?=[,)])")
 _LABEL = re.compile(
     rb"\b(?:public|private|protected|signals)\b(?:[ \t]+\w+)?\s*:(?!:)|(?<![\w:])[A-Z_][A-Z0-9_]{3,}\s*:(?!:)"
 )
 _SPECIFIERS = frozenset(
-    b"static inline extern const volatile virtual explicit constexpr friend typename register mutable "
-    b"consteval constinit thread_local typedef __inline __inline__ __forceinline __extension__ restrict".split()
+    b"static inline extern const volatile virtual explicit constexpr friend typename register "
+    b"mutable consteval constinit thread_local typedef __inline __inline__ __forceinline "
+    b"__extension__ restrict".split()
+)
+# Not standard C or C++, and all over the headers of some compilers and kernels.
+_KNOWN = frozenset(
+    b"__device__ __host__ __global__ __forceinline__ __noinline__ __align__ __launch_bounds__ __extension__ "
+    b"__cdecl __stdcall __fastcall __vectorcall __noreturn __unused __init __exit __user __iomem".split()
 )
 _RECORDS = frozenset((b"class", b"struct", b"union", b"enum", b"namespace"))
+_KEYWORDS = _SPECIFIERS | frozenset(
+    b"int char short long float double void signed unsigned bool auto class struct union enum namespace "
+    b"public private protected operator template using final override noexcept".split()
+)
 _NOT_CALLED = frozenset(b"__attribute__ __declspec alignas decltype noexcept throw requires sizeof".split())
 _HEAD_LIMIT_BYTES = 20_000
 
@@ -39,42 +51,64 @@ class _Item(NamedTuple):
 
     word: Token
     group: Token | None
-
-    @property
-    def capitals(self) -> bool:
-        return bool(_CAPITALS.match(self.word.text))
+    macro: bool
 
     @property
     def end(self) -> int:
         return self.group.end if self.group else self.word.end
 
 
-def clean(text: bytearray) -> dict[int, int]:
-    """Blank macros in all declarations of a skeleton.
+def clean(text: bytearray, defined: frozenset[bytes]) -> dict[int, int]:
+    """Blank macros in all declarations of a skeleton; ``defined`` are those the text itself defines.
 
     Returns where declarations really start, by where they seem to start after blanking.
     """
     code = bytes(text)
+    macros = (defined | _KNOWN) - _KEYWORDS
     starts: dict[int, int] = {}
+    owners: list[bytes] = []
     begin = 0
-    for match in _END.finditer(code):
+    for match in _END.finditer(code + b"}"):
+        owner = b""
+        begin = _after_space(code, begin, match.start())
         if 0 < match.start() - begin <= _HEAD_LIMIT_BYTES:
-            _clean_head(code, text, begin, match.start(), match[0] == b"{", starts)
+            first = _after_labels(code, text, begin, match.start())
+            items = _items(code, first, match.start(), macros)
+            owner = _owner(items)
+            if items and items[0].word.text != b",":
+                cut = _macros(items, match[0], owners[-1] if owners else b"")
+                for span in [*cut, *_parameter_macros(code, items, macros)]:
+                    text[span.start_byte : span.end_byte] = b" " * (span.end_byte - span.start_byte)
+                _note_start(code, text, (first, match.start()), cut, starts)
+        _nest(owners, match[0], owner)
         begin = match.end()
     return starts
 
 
-def _clean_head(
-    code: bytes, text: bytearray, begin: int, end: int, opens: bool, starts: dict[int, int]
-) -> None:
-    begin = _after_labels(code, text, begin, end)
-    items = _items(code, begin, end)
-    if not items or not any(item.capitals for item in items) or items[0].word.text == b",":
-        return
-    cut = _macros(items, opens)
-    for span in cut:
-        text[span.start_byte : span.end_byte] = b" " * (span.end_byte - span.start_byte)
-    _note_start(code, text, (begin, end), cut, starts)
+def _after_space(code: bytes, begin: int, end: int) -> int:
+    found = _VISIBLE.search(code, begin, end)
+    return found.start() if found else end
+
+
+def _nest(owners: list[bytes], brace: bytes, owner: bytes) -> None:
+    """Keep the names of the classes around the current place; b"" for other scopes."""
+    if brace == b"{":
+        owners.append(owner)
+    elif brace == b"}" and owners:
+        owners.pop()
+
+
+def _owner(items: list[_Item]) -> bytes:
+    """The name of the class a head introduces."""
+    name = b""
+    for index, item in enumerate(items):
+        if item.word.text in (b"class", b"struct", b"union"):
+            for after in items[index + 1 :]:
+                if after.word.text in (b":", b"<") or after.word.text == b"final":
+                    break
+                name = after.word.text if _is_word(after.word) and not after.group else name
+            return name
+    return name
 
 
 def _after_labels(code: bytes, text: bytearray, begin: int, end: int) -> int:
@@ -106,18 +140,19 @@ def _tokens(code: bytes, begin: int, end: int) -> list[Token]:
         found.append(Token(match[0], match.start(), position))
 
 
-def _items(code: bytes, begin: int, end: int) -> list[_Item]:
+def _items(code: bytes, begin: int, end: int, macros: frozenset[bytes]) -> list[_Item]:
     tokens = _tokens(code, begin, end)
     items: list[_Item] = []
     index = _after_template(tokens)
     while index < len(tokens):
         token = tokens[index]
         following = tokens[index + 1] if index + 1 < len(tokens) else None
+        macro = bool(_CAPITALS.match(token.text)) or token.text in macros
         if _is_word(token) and following is not None and following.text == b"(":
-            items.append(_Item(token, following))
+            items.append(_Item(token, following, macro))
             index += 1
         else:
-            items.append(_Item(token, None))
+            items.append(_Item(token, None, macro))
         index += 1
     return items
 
@@ -136,62 +171,105 @@ def _is_word(token: Token) -> bool:
     return token.text[:1].isalpha() or token.text[:1] in b"_~" or token.text[0] >= 0x80
 
 
-def _macros(items: list[_Item], opens: bool) -> list[Span]:
+def _macros(items: list[_Item], terminator: bytes, owner: bytes) -> list[Span]:
     """The parts of a declaration that are macros."""
+    if not any(item.macro for item in items):
+        return []
+    opens = terminator == b"{"
+    if terminator == b"}" and all(item.macro for item in items):
+        return [_whole(item) for item in items]
     record = next((i for i, item in enumerate(items) if item.word.text in _RECORDS), None)
     function = _function(items)
     if record is not None and (function is None or function < record):
         return _record_macros(items, record)
     if function is not None:
-        return _function_macros(items, function)
-    called = [item for item in items if item.group and item.capitals]
-    plain = [item for item in items if not item.capitals and _is_word(item.word)]
+        return _function_macros(items, function, owner)
+    called = [item for item in items if item.group and item.macro]
+    plain = [item for item in items if not item.macro and _is_word(item.word)]
     if called and not opens and all(item.word.text in _SPECIFIERS for item in plain):
         return [Span(items[0].word.start, items[-1].end)]
     if called and opens and not [item for item in plain if item.word.text not in _SPECIFIERS]:
         # TEST(a, b) {: the last one is what the block belongs to.
-        last = next(i for i in range(len(items) - 1, -1, -1) if items[i].group and items[i].capitals)
-        return [_whole(item) for item in items[:last] if item.group and item.capitals]
+        last = next(i for i in range(len(items) - 1, -1, -1) if items[i].group and items[i].macro)
+        return [_whole(item) for item in items[:last] if item.group and item.macro]
     return [*(_whole(item) for item in called if not opens), *_leading(items)]
 
 
 def _function(items: list[_Item]) -> int | None:
-    """The index of the word a parameter list belongs to."""
+    """The index of the word a parameter list belongs to, preferably one that cannot be a macro."""
+    second: int | None = None
     for index, item in enumerate(items):
         if item.word.text == b"operator":
             return index
         if item.word.text == b"=":
-            return None
-        if item.group and not item.capitals and item.word.text not in _NOT_CALLED:
+            break
+        word = item.word.text
+        if not item.group or word in _NOT_CALLED or word in _KEYWORDS or _CAPITALS.match(word):
+            continue
+        if not item.macro:
             return index
-    return None
+        if word not in _KNOWN:
+            second = index
+    return second
 
 
 def _record_macros(items: list[_Item], record: int) -> list[Span]:
-    cut = [_whole(item) for item in items[:record] if item.capitals]
+    cut = [_whole(item) for item in items[:record] if item.macro]
     after = items[record + 1 :]
-    while len(after) > 1 and after[0].capitals and _is_word(after[1].word) and after[1].word.text != b"final":
+    while len(after) > 1 and after[0].macro and _is_word(after[1].word) and after[1].word.text != b"final":
         cut.append(_whole(after[0]))
         after = after[1:]
-    return cut
-
-
-def _function_macros(items: list[_Item], function: int) -> list[Span]:
-    before, cut = items[:function], list[Span]()
-    while before and (
-        before[-1].word.text in (b"::", b">") or b"::" in [item.word.text for item in before[-2:-1]]
-    ):
-        before = before[:-1]
-    for index, item in enumerate(before):
-        if item.capitals:
-            rest = [*before[:index], *before[index + 1 :]] if item.group else before[index + 1 :]
-            cut.extend(_macro(item, _typed(rest) or (not item.group and _typed_plainly(before[:index]))))
-    for item in items[function + 1 :]:
-        if item.word.text in (b"->", b"=", b":", b"("):
+    for item in after[1:]:
+        if item.word.text in (b":", b"<"):
             break
-        if item.capitals:
+        if item.macro and item.group:
             cut.append(_whole(item))
     return cut
+
+
+def _function_macros(items: list[_Item], function: int, owner: bytes) -> list[Span]:
+    before, cut = items[:function], list[Span]()
+    while before and (before[-1].word.text in (b"::", b">") or b"::" in [i.word.text for i in before[-2:-1]]):
+        before = before[:-1]
+    typeless = _typeless(items, function, owner)
+    for index, item in enumerate(before):
+        if item.macro:
+            rest = [*before[:index], *before[index + 1 :]] if item.group else before[index + 1 :]
+            typed = _typed(rest) or (not item.group and _typed_plainly(before[:index]))
+            cut.extend(_macro(item, typed or typeless))
+    cut.extend(_whole(item) for item in _after_parameters(items, function) if item.macro)
+    return cut
+
+
+def _parameter_macros(code: bytes, items: list[_Item], defined: frozenset[bytes]) -> list[Span]:
+    """Macros of the text's own after the name of a parameter: more parameters, or nothing."""
+    groups = [item.group for item in items if item.group]
+    found = [match for group in groups for match in _LAST_WORD.finditer(code, group.start, group.end)]
+    return [Span(*match.span(1)) for match in found if match[1] in defined]
+
+
+def _typeless(items: list[_Item], function: int, owner: bytes) -> bool:
+    """True for constructors, destructors and conversions, which have no type before their name."""
+    name = items[function].word.text
+    following = items[function + 1] if function + 1 < len(items) else None
+    if name == b"operator":
+        converts = following is not None and _is_word(following.word)
+        return converts and following is not None and following.word.text not in (b"new", b"delete")
+    return name == owner or name[:1] == b"~" or (following is not None and following.word.text == b":")
+
+
+def _after_parameters(items: list[_Item], function: int) -> list[_Item]:
+    """What stands between the parameters and the body."""
+    after = function + 1
+    if items[function].word.text == b"operator":
+        while after < len(items) and items[after].word.text != b"(" and not items[after].group:
+            after += 1
+        while after < len(items) and (items[after].word.text == b"(" or items[after].group):
+            after += 1
+    for index in range(after, len(items)):
+        if items[index].word.text in (b"->", b"=", b":", b"("):
+            return items[after:index]
+    return items[after:]
 
 
 def _macro(item: _Item, typed: bool) -> list[Span]:
@@ -209,18 +287,20 @@ def _typed(items: list[_Item]) -> bool:
 
 
 def _typed_plainly(items: list[_Item]) -> bool:
-    return _typed([item for item in items if not item.capitals])
+    return _typed([item for item in items if not item.macro])
 
 
 def _leading(items: list[_Item]) -> list[Span]:
-    """Macros before the type of a variable."""
+    """Macros among the words before the name of a variable: all but what is needed for a type and a name."""
     cut: list[Span] = []
     words = [
         item for item in _until_value(items) if _is_word(item.word) and item.word.text not in _SPECIFIERS
     ]
-    while len(words) > 2 and words[0].capitals and not words[0].group:
-        cut.append(_whole(words[0]))
-        words = words[1:]
+    spare = len(words) - (1 if words and words[-1].group else 2)
+    for item in words[:-1]:
+        if spare > 0 and item.macro and not item.group:
+            cut.append(_whole(item))
+            spare -= 1
     return cut
 
 

@@ -14,6 +14,7 @@ _DIRECTIVE = re.compile(
     rb"^[ \t]*#[ \t]*([a-z_]*)([^\n]*(?:(?<=\\)\n[^\n]*|(?<=\\\r)\n[^\n]*)*)", re.MULTILINE
 )
 _MACRO = re.compile(rb"\s*([A-Za-z_]\w*)(\([^)]*\))?\s*")
+_CONTINUED = re.compile(rb"(\\\r?\n)")
 _CONDITIONS = frozenset((b"if", b"ifdef", b"ifndef", b"elif", b"elifdef", b"elifndef", b"else", b"endif"))
 _BLANKED = bytes(byte if byte == 0x0A else 0x20 for byte in range(256))
 
@@ -45,6 +46,7 @@ class Masked:
     text: bytearray
     conditions: tuple[Condition, ...]
     macros: tuple[Macro, ...]
+    defined: frozenset[bytes]
 
 
 def blanked(text: bytes) -> bytes:
@@ -59,7 +61,12 @@ def _quiet(match: re.Match[bytes]) -> bytes:
     # The quotes stay: extern "C" must remain one.
     opening = text.index(b'"') if b'"' in text[:2] else text.index(b"'")
     quote = text[opening : opening + 1]
-    return blanked(text[:opening]) + quote + blanked(text[opening + 1 : -1]) + quote
+    inner = b"".join(
+        # A string continued on the next line may stand in a directive, which then goes on as well.
+        part if part[:1] == b"\\" and part[-1:] == b"\n" else blanked(part)
+        for part in _CONTINUED.split(text[opening + 1 : -1])
+    )
+    return blanked(text[:opening]) + quote + inner + quote
 
 
 def mask(view: bytes) -> Masked:
@@ -67,6 +74,7 @@ def mask(view: bytes) -> Masked:
     text = bytearray(_NOISE.sub(_quiet, view))
     conditions: list[Condition] = []
     macros: list[Macro] = []
+    defined: set[bytes] = set()
     for match in _DIRECTIVE.finditer(bytes(text)):
         word, rest = match[1], match[2]
         if word in _CONDITIONS:
@@ -75,8 +83,10 @@ def mask(view: bytes) -> Masked:
         elif word == b"define":
             macro = _macro(match)
             macros.extend((macro,) if macro else ())
+            name = _MACRO.match(rest)
+            defined.update((name[1],) if name else ())
         text[match.start() : match.end()] = blanked(match[0])
-    return Masked(text, tuple(conditions), tuple(macros))
+    return Masked(text, tuple(conditions), tuple(macros), frozenset(defined))
 
 
 def _macro(match: re.Match[bytes]) -> Macro | None:

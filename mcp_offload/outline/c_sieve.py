@@ -17,7 +17,7 @@ from mcp_offload.models import Span
 from mcp_offload.outline.c_mask import Condition, Masked, blanked
 
 _BRACES = re.compile(rb"[{}]")
-_TEMPLATE = re.compile(rb"\s*template\s*<")
+_TEMPLATE = re.compile(rb"\btemplate\s*<")
 _RECORD = re.compile(rb"\b(?:class|struct|union)\b")
 _SCOPE = re.compile(rb"\bnamespace\b|\bextern\s*\"[^\"]*\"\s*\Z")
 _ENUM = re.compile(rb"\benum\b")
@@ -190,6 +190,8 @@ def _kind_of(head: bytes) -> str:
     if _OPERATOR.search(head):
         return "body"
     record = _RECORD.search(head)
+    if record and head.count(b"(", 0, record.start()) != head.count(b")", 0, record.start()):
+        return "body"
     if record and not _ENUM.search(head) and not _called(head[record.end() :]) and not _ASSIGNED.search(head):
         return "record"
     return "body"
@@ -203,7 +205,7 @@ def _called(rest: bytes) -> bool:
 def _without_template(head: bytes) -> bytes:
     """The head without its ``template <...>`` prefixes."""
     while True:
-        match = _TEMPLATE.match(head)
+        match = _TEMPLATE.search(head)
         if match is None:
             return head
         depth, position = 1, match.end()
@@ -211,4 +213,4 @@ def _without_template(head: bytes) -> bytes:
             byte = head[position]
             depth += (byte == 0x3C) - (byte == 0x3E)
             position += 1
-        head = head[position:]
+        head = head[: match.start()] + b" " + head[position:]

@@ -104,11 +104,11 @@ def _body(body: Span | None, view: bytes, end: int) -> Span | None:
 
 
 def normalised(params: str | None) -> str | None:
-    """A parameter list without its parentheses and without white space."""
+    """A parameter list without its brackets and without white space."""
     if params is None:
         return None
     text = "".join(params.split())
-    if len(text) >= 2 and text[0] in "([|" and text[-1] in ")]|":
+    if len(text) >= 2 and text[0] in "([|<" and text[-1] in ")]|>":
         text = text[1:-1]
     return text.rstrip(",")
 

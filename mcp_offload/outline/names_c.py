@@ -131,13 +131,16 @@ def _record(node: Node, rule: Rule, view: bytes) -> list[Found]:
     body = node.child_by_field_name("body")
     if body is None:
         return []
-    text = "".join(text_of(node.child_by_field_name("name"), view).split())
-    head, bracket, arguments = text.partition("<")
-    path = tuple(part for part in head.split("::") if part)
-    if not path:
+    name = node.child_by_field_name("name")
+    if name is None:
         return [Found((), rule.kind, rule.inside, listed=False)]
-    path = (*path[:-1], path[-1] + bracket + arguments)
-    return [Found(path, rule.kind, rule.inside, None, body)]
+    # A specialisation has the template's name; its arguments tell it apart like an overload's parameters.
+    inner: Node | None = name
+    while inner is not None and inner.type == "qualified_identifier":
+        inner = inner.child_by_field_name("name")
+    arguments = inner.child_by_field_name("arguments") if inner is not None else None
+    path = tuple(part for part in _without_arguments(text_of(name, view)).split("::") if part.strip())
+    return [Found(tuple("".join(part.split()) for part in path), rule.kind, rule.inside, arguments, body)]
 
 
 def _typedef(node: Node, rule: Rule, place: Place, view: bytes) -> list[Found]:

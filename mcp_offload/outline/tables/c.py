@@ -22,7 +22,7 @@ _TRANSPARENT = frozenset(
 C = Grammar(
     package="tree_sitter_c",
     rules=_RULES,
-    transparent=_TRANSPARENT,
+    transparent=_TRANSPARENT | {"field_declaration"},
     doc_markers=(b"//",),
     doc_blocks=(b"/*",),
 )
@@ -37,7 +37,7 @@ CPP = Grammar(
         "alias_declaration": Rule("type"),
         "concept_definition": Rule("concept"),
     },
-    transparent=_TRANSPARENT,
+    transparent=_TRANSPARENT | {"friend_declaration"},
     wrappers=frozenset(("template_declaration",)),
     doc_markers=(b"//",),
     doc_blocks=(b"/*",),
