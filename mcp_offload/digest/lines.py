@@ -29,13 +29,14 @@ _STAMP: Final = re.compile(
 _BRACKET_STAMP: Final = re.compile(
     r"\[(?:\w+ )?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\] ?"
 )
-# Source: mozharness log lines ("10:00:00     INFO - text", " -  text" and " - PID 7 | text" of children), Jenkins Timestamper's short form.
+# Source: mozharness log lines ("10:00:00     INFO - text"; children: " -  text", " - PID 7 | text"),
+# Jenkins Timestamper's short form.
 _CLOCK: Final = re.compile(r"\d\d:\d\d:\d\d(?:\.\d{3})?(?: +(?:DEBUG|INFO|WARNING|ERROR|CRITICAL|FATAL) - (?: |PID \d+ \| )?| {1,2}| \| )")
 # Source: BuildKit plain progress ("#12 3.456 text", "#12 ERROR: text").
 _BUILDKIT: Final = re.compile(r"#\d+ (?:\d+\.\d+ |(?=ERROR\b|WARN\b|CACHED|DONE|CANCELED|\[))")
 _BUILDKIT_RECAP: Final = re.compile(r"\d+\.\d{1,3} (?=\S)")
-# Source: docker compose ("web-1  | text").
-_COMPOSE: Final = re.compile(r"[A-Za-z][\w.-]*(?:-\d+| {1,30})? *\| ")
+# Source: docker compose ("web-1  | text"), mozprocess ("PID 123 | text").
+_COMPOSE: Final = re.compile(r"(?:[A-Za-z][\w.-]*(?:-\d+| {1,30})?|PID \d+) *\| ")
 # Source: GitLab section markers ("section_start:1560896352:name[collapsed=true]").
 _GITLAB_SECTION: Final = re.compile(r"section_(?:start|end):\d+:[\w.-]+(?:\[[^\]]*\])?")
 # Source: Jenkins parallel branches ("[Build on X] text"); Ant tasks ("    [javac] text").

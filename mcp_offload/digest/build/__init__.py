@@ -5,12 +5,45 @@ from __future__ import annotations
 from typing import Final
 
 from ..family import Family
-from . import cmake, gnu, link, make, msbuild
+from . import (
+    cmake,
+    crashes,
+    docker,
+    fortran,
+    gnu,
+    harness,
+    jvm,
+    link,
+    make,
+    msbuild,
+    packages,
+    pylint,
+    pytrace,
+    rust,
+    sanitizers,
+    traces,
+    web,
+)
 
 FAMILIES: Final[tuple[Family, ...]] = (
+    harness.MOZILLA,
     gnu.FAMILY,
     msbuild.FAMILY,
+    fortran.FAMILY,
+    rust.FAMILY,
+    jvm.FAMILY,
+    web.FAMILY,
+    pylint.FAMILY,
+    harness.LINTRUNNER,
+    packages.FAMILY,
+    docker.FAMILY,
+    sanitizers.FAMILY,
+    sanitizers.VALGRIND,
     link.FAMILY,
     cmake.FAMILY,
+    pytrace.FAMILY,
+    traces.FAMILY,
+    crashes.FAMILY,
     make.FAMILY,
+    harness.SHELL,
 )

@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from ..family import Family, Findings, Group
+from ..model import Verdict
 from .collect import Collector, Draft, integer, plain
 
 _ERROR: Final = re.compile(
@@ -17,6 +18,8 @@ _STACK: Final = re.compile(r"^\s*Call Stack \(most recent call first\):")
 _FRAME: Final = re.compile(r"^\s+(?P<file>[^\s:]+):(?P<line>\d+) \(")
 _CONFIGURE: Final = re.compile(r"^(?:\./)?configure: error: (?P<message>.*)$")
 _MESON: Final = re.compile(r"^(?P<file>[^\s:]*meson\.build):(?P<line>\d+):(?P<column>\d+): ERROR: (?P<message>.*)$")
+_PERCENT: Final = re.compile(r"^\[ *(?P<done>\d+)%\] (?P<what>\w+)")
+_STEPS: Final = re.compile(r"^\[(?P<done>\d+)/(?P<all>\d+)\] (?P<what>\w+)")
 _LINES: Final = 60
 
 
@@ -28,6 +31,8 @@ class Cmake:
         self._blank = 0
         self._text: list[str] = []
         self._stack = False
+        self._progress: tuple[int, int] | None = None
+        self._linking = False
 
     def feed(self, number: int, text: str) -> int:
         """Take an error's head, or the text and the call stack below it."""
@@ -58,6 +63,13 @@ class Cmake:
             self._account.tools.setdefault("cmake")
             self._account.ended_badly |= "incomplete" in text
             self._account.ended_well |= "have been written" in text
+            return 0
+        step = _STEPS.match(text) or _PERCENT.match(text)
+        if step:
+            self._close()
+            self._account.tools.setdefault("cmake" if "%" in text[:7] else "ninja")
+            self._progress = (int(step["done"]), int(step.groupdict().get("all") or 100))
+            self._linking = step["what"] == "Linking" and "%" in text[:7]
             return 0
         return self._body(number, text)
 
@@ -90,13 +102,23 @@ class Cmake:
             said = " ".join(part for part in self._text if part)
             if said and said not in draft.message:
                 draft.message = f"{draft.message}: {said}"
-            draft.name = draft.name or plain(said)
+            if draft.name in ("", "message"):
+                draft.name = plain(said) or "message"
         self._account.close()
 
     def finish(self, last: int) -> Findings:
         """A written build system is a good end; errors are failures."""
         self._close()
-        return self._account.findings()
+        found = self._account.findings()
+        if self._progress is not None and found.verdict in (Verdict.PASSED, Verdict.UNKNOWN):
+            done, total = self._progress
+            whole = done >= total and not self._linking
+            found.verdict = Verdict.PASSED if whole else Verdict.INCOMPLETE
+            if not whole:
+                found.notes.append(f"the build stands at step {done} of {total}" if total != 100 else f"the build stands at {done} %")
+            else:
+                found.totals.setdefault("errors", 0)
+        return found
 
 
 FAMILY: Final = Family(
@@ -107,6 +129,8 @@ FAMILY: Final = Family(
         r"^\s*-- (?:Configuring incomplete|Build files have been written)",
         r"^(?:\./)?configure: error: ",
         r"meson\.build:\d+:\d+: ERROR: ",
+        r"^\[ *\d+%\] (?:Building|Linking|Built|Generating|Scanning|Creating|Performing|Completed|Install|No )",
+        r"^\[\d+/\d+\] (?:Building|Linking|Generating|Scanning|Creating|Performing|Compiling|Running|Install|Copying|Automatic|CXX|CC|AR|LINK|SOLINK|STAMP|ACTION|Re-) ?",
     ),
     Cmake,
 )

@@ -1,0 +1,50 @@
+"""gfortran's five-line diagnostics: place, code, caret, and the error below them."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from ..family import Family, Findings, Group
+from .collect import Collector, Draft, plain
+
+_PLACE: Final = re.compile(r"^(?P<file>[^\s:][^:]*\.(?:[fF](?:\d\d|or|pp|tn)?|inc)):(?P<line>\d+):(?P<column>\d+):$")
+_ERROR: Final = re.compile(r"^(?P<severity>Error|Fatal Error|Warning|Internal Error): (?P<message>.*)$")
+
+
+class Fortran:
+    """Joins a place with the error that follows it."""
+
+    def __init__(self) -> None:
+        self._account = Collector()
+        self._place: tuple[int, str, int, int] | None = None
+
+    def feed(self, number: int, text: str) -> int:
+        """Take a place or an error."""
+        place = _PLACE.match(text)
+        if place:
+            self._place = (number, place["file"], int(place["line"]), int(place["column"]))
+            return 10
+        error = _ERROR.match(text)
+        if error is None or self._place is None:
+            if self._place is not None and number - self._place[0] > 10:
+                self._place = None
+            return 10 if self._place is not None else 0
+        at, file, line, column = self._place
+        self._place = None
+        if error["severity"] == "Warning":
+            return 0
+        message = error["message"]
+        draft = Draft(plain(message), "compile", file, line, message, number, "gfortran", column, at, number)
+        self._account.open(draft)
+        self._account.close()
+        return 0
+
+    def finish(self, last: int) -> Findings:
+        """Errors as counted."""
+        return self._account.findings()
+
+
+FAMILY: Final = Family(
+    "gfortran", Group.BUILD, (r"^[^\s:][^:]*\.(?:[fF](?:\d\d|or|pp|tn)?|inc):\d+:\d+:$",), Fortran
+)

@@ -1,0 +1,156 @@
+"""Python's checkers in their text forms: mypy, ruff (concise and full), flake8, pylint, pyright, black."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from ..family import Family, Findings, Group
+from .collect import Collector, Draft, integer
+
+_MYPY: Final = re.compile(
+    r"^(?P<file>[^\s:][^:]*\.(?:pyi?|ipynb)):(?P<line>\d+)(?::(?P<column>\d+))?(?::\d+:\d+)?: (?P<severity>error|note|warning): "
+    r"(?P<message>.*?)(?:  \[(?P<code>[a-z][\w-]*)\])?$"
+)
+_MYPY_FILE: Final = re.compile(r"^(?:mypy: )?(?P<file>[^\s:]+\.pyi?): error: (?P<message>.*)$|^mypy: error: (?P<own>.*)$")
+_CONCISE: Final = re.compile(
+    r"^(?P<file>[^\s:][^:]*):(?P<line>\d+):(?:cell \d+:\d+:)?(?P<column>\d+):? (?P<code>[A-Z]{1,5}\d{1,4}|invalid-syntax|SyntaxError):? (?P<message>.*)$"
+)
+_RUFF_HEAD: Final = re.compile(r"^(?P<code>[A-Z]{1,4}\d{2,4}|invalid-syntax)(?: \[\*\])?:? (?P<message>\S.*)$")
+_RUFF_ARROW: Final = re.compile(r"^\s*--> (?P<file>.+?):(?:cell \d+:)?(?P<line>\d+):(?P<column>\d+)$")
+_PYLINT: Final = re.compile(
+    r"^(?P<file>[^\s:][^:]*\.pyi?):(?P<line>\d+):(?P<column>\d+): (?P<code>[CRWEFI]\d{4}): (?P<message>.*?)(?: \((?P<symbol>[a-z][\w-]+)\))?$"
+)
+_PYRIGHT: Final = re.compile(
+    r"^\s*(?P<file>\S.*?\.pyi?):(?P<line>\d+):(?P<column>\d+) - (?P<severity>error|warning|information): (?P<message>.*?)(?: \((?P<code>report\w+)\))?$"
+)
+_FOUND: Final = re.compile(r"^Found (?P<errors>\d+) errors?(?: in \d+ files?.*|\.| \(\d+ fixed, (?P<left>\d+) remaining\)\.)?$")
+_PYRIGHT_END: Final = re.compile(r"^(?P<errors>\d+) errors?, (?P<warnings>\d+) warnings?, \d+ informations?")
+_GOOD: Final = re.compile(r"^(?:Success: no issues found|All checks passed!|All done! )")
+_BLACK: Final = re.compile(r"^(?:would reformat|error: cannot format) (?P<file>.+?)(?:: (?P<message>.*))?$|^Would reformat: (?P<ruff>.+)$")
+
+
+class PythonChecks:
+    """Each diagnostic is a failure named by its code; notes belong to the one above."""
+
+    def __init__(self) -> None:
+        self._account = Collector()
+        self._head: tuple[int, str, str] | None = None
+        self._full = False
+        self._format = 0
+
+    def feed(self, number: int, text: str) -> int:
+        """Take a diagnostic, the frame below it, or a closing line."""
+        arrow = _RUFF_ARROW.match(text)
+        if arrow and self._head is not None:
+            return self._full_form(number, arrow)
+        for form, tool in ((_PYLINT, "pylint"), (_MYPY, "mypy"), (_PYRIGHT, "pyright"), (_CONCISE, "ruff")):
+            found = form.match(text)
+            if found:
+                return self._row(number, found, tool)
+        if self._closing(text):
+            self._account.close()
+            self._head = None
+            return 0
+        head = _RUFF_HEAD.match(text)
+        if head:
+            self._account.close()
+            self._head = (number, head["code"], head["message"])
+            return 1
+        return self._below(number, text)
+
+    def _row(self, number: int, found: re.Match[str], tool: str) -> int:
+        row = found.groupdict()
+        self._head = None
+        severity = row.get("severity") or ("error" if (row["code"] or "E")[0] in "EF" or tool != "pylint" else "warning")
+        message, code = row["message"].strip(), row.get("code") or ""
+        if severity == "note":
+            self._account.extend(number)
+            return 0
+        if severity != "error":
+            self._account.close()
+            return 0
+        if tool == "ruff" and not re.match(r".*\.(?:pyi?|ipynb|toml|pyx)$", row["file"]):
+            return 0
+        name = row.get("symbol") and f"{code} {row['symbol']}" or code or message
+        draft = Draft(name, "lint", row["file"], int(row["line"]), message, number, tool, integer(row["column"]))
+        draft.end = number
+        if tool == "ruff":
+            draft.message = f"{code} {message}" if code[:1].isupper() else message
+        self._account.open(draft, (draft.file, draft.line, draft.column, name, message))
+        return 0
+
+    def _full_form(self, number: int, arrow: re.Match[str]) -> int:
+        assert self._head is not None
+        at, code, message = self._head
+        self._head = None
+        place = (arrow["file"], int(arrow["line"]))
+        draft = Draft(code, "lint", *place, f"{code} {message}", at, "ruff", int(arrow["column"]), at, number)
+        self._account.open(draft, (*place, draft.column, code, message))
+        return 60
+
+    def _below(self, number: int, text: str) -> int:
+        self._head = None
+        draft = self._account.draft
+        if draft is None or not re.match(r"^\s*\d*\s*\||^\s*$|^help: |^\s|^\d+ [+-]", text):
+            self._account.close()
+            return 0
+        if text.strip():
+            self._account.extend(number)
+        return self._account.room()
+
+    def _closing(self, text: str) -> bool:
+        account = self._account
+        found = _FOUND.match(text)
+        if found and account.tools:
+            account.stated.append(int(found["left"] or found["errors"]))
+            return True
+        end = _PYRIGHT_END.match(text)
+        if end:
+            account.stated.append(int(end["errors"]))
+            account.warnings = int(end["warnings"])
+            account.tools.setdefault("pyright")
+            account.ended_well = end["errors"] == "0"
+            return True
+        if _GOOD.match(text):
+            account.tools.setdefault({"S": "mypy", "A": "ruff"}[text[0]])
+            account.ended_well = True
+            return True
+        own = _MYPY_FILE.match(text)
+        if own:
+            message = own["message"] or own["own"]
+            draft = Draft(message, "lint", own["file"], None, message, 0, "mypy")
+            account.notes.append(message)
+            account.tools.setdefault(draft.tool)
+            account.ended_badly = True
+            return True
+        style = _BLACK.match(text)
+        if style:
+            account.tools.setdefault("formatter")
+            account.ended_badly = True
+            return True
+        return False
+
+    def finish(self, last: int) -> Findings:
+        """Errors as stated once at the end, else as counted."""
+        return self._account.findings()
+
+
+FAMILY: Final = Family(
+    "python checks",
+    Group.LINT,
+    (
+        r"\.(?:pyi?|ipynb):\d+(?::\d+)*: (?:error|note): ",
+        r"\.pyi?:\d+:\d+ - error: ",
+        r":\d+:\d+:? (?:[A-Z]{1,5}\d{1,4}|invalid-syntax|SyntaxError):?(?: \[\*\])? ",
+        r"^(?:[A-Z]{1,4}\d{2,4}|invalid-syntax)(?: \[\*\])?:? \S",
+        r"^\s*--> .+:\d+:\d+$",
+        r"^Found \d+ errors?(?: in \d+ file|\.| \()",
+        r"^\d+ errors?, \d+ warnings?, \d+ info",
+        r"^(?:Success: no issues found|All checks passed!)",
+        r"^mypy: error: ",
+        r"^would reformat ",
+        r"^Would reformat: ",
+    ),
+    PythonChecks,
+)

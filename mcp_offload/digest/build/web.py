@@ -1,0 +1,174 @@
+"""Front-end tools: ``tsc --pretty``, ESLint's stylish and compact forms, webpack, Vite, Rollup and esbuild."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from ..family import Family, Findings, Group
+from .collect import Collector, Draft, integer, plain
+
+_PRETTY: Final = re.compile(
+    r"^(?P<file>\S.*?):(?P<line>\d+):(?P<column>\d+) - error (?P<code>TS\d+): (?P<message>.*)$"
+)
+_FOUND: Final = re.compile(r"^(?:\[[^\]]*\] )?Found (?P<errors>\d+) errors?(?: in .*|\. Watching.*|\.)?$")
+_STYLISH: Final = re.compile(
+    r"^\s+(?P<line>\d+):(?P<column>\d+)\s+(?P<severity>error|warning)\s+(?P<message>.*?)(?:\s\s+(?P<rule>[\w@/.-]+))?\s*$"
+)
+_STYLISH_END: Final = re.compile(
+    r"^\s*(?:\u2716|\u00d7|x) (?P<all>\d+) problems? \((?P<errors>\d+) errors?, (?P<warnings>\d+) warnings?\)"
+)
+_COMPACT: Final = re.compile(
+    r"^(?P<file>\S.*?): line (?P<line>\d+), col (?P<column>\d+), (?P<severity>Error|Warning) - (?P<message>.*?)(?: \((?P<rule>[\w@/.-]+)\))?$"
+)
+_FILE: Final = re.compile(r"^(?:[A-Za-z]:)?[\w./\\@+ ()\[\]-]+\.(?:[cm]?[jt]sx?|vue|svelte|html|json|md|s?css|less|astro)$")
+_WEBPACK: Final = re.compile(r"^ERROR in (?P<where>.+)$")
+_WEBPACK_AT: Final = re.compile(r"^(?P<file>\S+?)(?:\((?P<l>\d+),(?P<c>\d+)\)|(?:\s+|:)(?P<line>\d+):(?P<column>\d+)(?:-\d+(?::\d+)?)?)?(?:\s*\n?)?$")
+_WEBPACK_END: Final = re.compile(r"^webpack [\d.]+ compiled (?P<how>successfully|with (?P<errors>\d+) errors?|with \d+ warnings?)")
+_ESBUILD: Final = re.compile(r"^(?:\u2718|X|\u2717) \[ERROR\] (?P<message>.*)$")
+_ESBUILD_AT: Final = re.compile(r"^\s+(?P<file>\S.*?):(?P<line>\d+):(?P<column>\d+):?$")
+_VITE: Final = re.compile(r"^(?:error during build:|x Build failed|\u2717 Build failed|\[vite\]: Rollup failed|RollupError: )\s*(?P<message>.*)$")
+_LINES: Final = 40
+
+
+class Web:
+    """ESLint's file names stand above the rows; webpack's message stands below its head."""
+
+    def __init__(self) -> None:
+        self._account = Collector()
+        self._file: str | None = None
+        self._webpack = False
+        self._eslint_last = 0
+
+    def feed(self, number: int, text: str) -> int:
+        """Take a diagnostic, a file name, or a closing line."""
+        pretty = _PRETTY.match(text)
+        if pretty:
+            code = pretty["code"]
+            shown = f"error {code}: {pretty['message']}"
+            place = (pretty["file"], int(pretty["line"]))
+            self._open(Draft(code, "compile", *place, shown, number, "tsc", int(pretty["column"])))
+            return _LINES
+        row = _STYLISH.match(text) or _COMPACT.match(text)
+        if row:
+            return self._eslint(number, row)
+        if self._closing(text):
+            self._account.close()
+            return 0
+        head = _WEBPACK.match(text) or _ESBUILD.match(text)
+        if head:
+            return self._bundler(number, head, text)
+        vite = _VITE.match(text)
+        if vite and not len(self._account.failures):
+            message = vite["message"]
+            self._open(Draft(plain(message) or "build failed", "compile", None, None, message or text, number, "vite"))
+            return _LINES
+        if _FILE.match(text.strip()) and not text.startswith("  "):
+            self._account.close()
+            self._file = text.strip()
+            return 2
+        return self._below(number, text)
+
+    def _open(self, draft: Draft) -> None:
+        draft.end = draft.number
+        self._account.open(draft, (draft.file, draft.line, draft.column, draft.name, draft.message))
+        self._webpack = False
+
+    def _eslint(self, number: int, row: re.Match[str]) -> int:
+        file = row.groupdict().get("file") or self._file
+        if file is None:
+            return 0
+        if row["severity"].lower() == "warning":
+            self._account.close()
+            return 1
+        message = row["message"].strip()
+        parsing = message.startswith("Parsing error")
+        name = row["rule"] or ("parse error" if parsing else plain(message))
+        self._open(Draft(name, "lint", file, int(row["line"]), message, number, "eslint", integer(row["column"])))
+        return 1
+
+    def _bundler(self, number: int, found: re.Match[str], text: str) -> int:
+        row = found.groupdict()
+        if "where" not in row:
+            message = row["message"]
+            self._open(Draft(plain(message), "compile", None, None, message, number, "esbuild"))
+            return _LINES
+        place = _WEBPACK_AT.match(row["where"].strip())
+        draft = Draft("", "compile", None, None, row["where"], number, "webpack", None, number)
+        if place and ("/" in place["file"] or "." in place["file"]):
+            draft.file = place["file"].removeprefix("./") or None
+            draft.line = integer(place["line"] or place["l"])
+            draft.column = integer(place["column"] or place["c"])
+        self._open(draft)
+        self._webpack = True
+        return _LINES
+
+    def _below(self, number: int, text: str) -> int:
+        draft = self._account.draft
+        if draft is None:
+            return 0
+        if not text.strip():
+            if draft.tool in ("webpack", "eslint"):
+                self._account.close()
+                return 0
+            return _LINES
+        if draft.tool == "webpack":
+            if self._webpack:
+                self._webpack = False
+                draft.message, draft.number = text.strip(), number
+                draft.name = plain(text.split(":", 1)[0]) if ":" in text else plain(text)
+                draft.key = (draft.file, draft.line, draft.column, draft.message)
+            self._account.extend(number)
+            return max(0, _LINES - (number - draft.start))
+        at = _ESBUILD_AT.match(text)
+        if draft.tool in ("esbuild", "vite") and at and draft.file is None:
+            draft.file, draft.line, draft.column = at["file"], int(at["line"]), int(at["column"])
+        elif not (text.startswith((" ", "\t")) or re.match(r"^\d+\s", text)):
+            self._account.close()
+            return 0
+        self._account.extend(number)
+        return _LINES
+
+    def _closing(self, text: str) -> bool:
+        account = self._account
+        end = _STYLISH_END.match(text)
+        if end:
+            account.stated.append(int(end["errors"]))
+            account.warnings = (account.warnings or 0) + int(end["warnings"])
+            account.tools.setdefault("eslint")
+            return True
+        webpack = _WEBPACK_END.match(text)
+        if webpack:
+            account.tools.setdefault("webpack")
+            if webpack["errors"]:
+                account.stated.append(int(webpack["errors"]))
+            account.ended_well = webpack["how"] == "successfully"
+            return True
+        found = _FOUND.match(text)
+        if found and account.tools:
+            account.stated.append(int(found["errors"]))
+            return True
+        return False
+
+    def finish(self, last: int) -> Findings:
+        """Errors as stated once at the end, else as counted."""
+        return self._account.findings()
+
+
+FAMILY: Final = Family(
+    "web tools",
+    Group.BUILD,
+    (
+        r":\d+:\d+ - error TS\d+: ",
+        r"^\s+\d+:\d+ +(?:error|warning) ",
+        r": line \d+, col \d+, (?:Error|Warning) - ",
+        r"^(?:[A-Za-z]:)?[\w./\\@+ ()\[\]-]+\.(?:[cm]?[jt]sx?|vue|svelte)$",
+        r"^\s*(?:\x{2716}|\x{d7}) \d+ problems? \(",
+        r"^ERROR in \S",
+        r"^webpack [\d.]+ compiled ",
+        r"^(?:\x{2718}|\x{2717}|X) \[ERROR\] ",
+        r"^error during build:",
+        r"^(?:\[[^\]]*\] )?Found \d+ errors?",
+    ),
+    Web,
+)
