@@ -26,11 +26,12 @@ class BlobDir:
 
     Attributes:
         path: absolute path of the directory, for programs that must be given one.
+        failpoints: the store's.
     """
 
     def __init__(self, store_fd: int, store_dir: str, failpoints: Failpoints, *, sync: bool) -> None:
         self.path = os.path.join(store_dir, "blobs")
-        self._failpoints = failpoints
+        self.failpoints = failpoints
         self._sync = sync
         try:
             os.mkdir("blobs", 0o700, dir_fd=store_fd)
@@ -74,13 +75,12 @@ class BlobDir:
     def link(self, fd: int, temporary: str | None, blake3: str) -> str:
         """Give a written file its name, which is returned."""
         name = f"{blake3}.{secrets.token_hex(8)}"
-        self._failpoints.hit("blob.linking")
+        self.failpoints.hit("blob.linking")
         if temporary is None:
             # CPython calls linkat(2), which follows the magic link, only where src_dir_fd is given.
             os.link(str(fd), name, src_dir_fd=self._proc_fd, dst_dir_fd=self._fd, follow_symlinks=True)
         else:
             os.rename(temporary, name, src_dir_fd=self._fd, dst_dir_fd=self._fd)
-        self._failpoints.hit("blob.linked")
         return name
 
     def sync(self) -> None:

@@ -12,7 +12,6 @@ from mcp_offload.errors import HandleGoneError, HandleNotFoundError, StoreError
 from mcp_offload.models import Artifact, Version
 from mcp_offload.store import catalog, reclaim
 from mcp_offload.store.config import NewVersion, StoreConfig
-from mcp_offload.store.faults import translated
 from mcp_offload.store.marks import Marks
 from mcp_offload.store.session import Session
 from mcp_offload.store.sql import Database
@@ -30,7 +29,6 @@ class _Attempt:
     workspace: str
     workspace_id: int
     now: float
-    puts: int
     linked: bool = False
 
 
@@ -51,7 +49,9 @@ class Commit:
             QuotaExceededError, StoreFullError: there is no room, even after evicting.
             StoreError: the disk or the catalog failed.
         """
+        self._config.failpoints.hit("commit.locked")
         try:
+            self._session.with_ballast(lambda: self._reserve(workspace, len(puts)))
             results = self._session.with_ballast(lambda: self._attempt(workspace, puts))
         except BaseException:
             self._take_back(puts)
@@ -76,9 +76,10 @@ class Commit:
     def _attempt(self, workspace: str, puts: Sequence[NewVersion]) -> Committed:
         config = self._config
         with self._session.transaction() as db:
+            config.failpoints.hit("commit.begun")
             now = config.clock()
             self._touches.record(db)
-            attempt = _Attempt(db, workspace, self._workspace_id(db, workspace), now, len(puts))
+            attempt = _Attempt(db, workspace, self._workspace_id(db, workspace), now)
             results = [self._put(attempt, put) for put in puts]
             config.failpoints.hit("commit.rows")
             if attempt.linked:
@@ -94,6 +95,7 @@ class Commit:
                     (attempt.workspace_id, version.number, version.version) for _, version, _ in results
                 },
             )
+            config.failpoints.hit("commit.before")
         return results
 
     def _workspace_id(self, db: Database, workspace: str) -> int:
@@ -136,23 +138,34 @@ class Commit:
         except HandleGoneError:  # lost with a host crash while older versions were not
             return None
 
+    def _reserve(self, workspace: str, count: int) -> None:
+        """Have as many numbers reserved as may be needed, in a transaction that a failed commit leaves."""
+        with self._session.transaction() as db:
+            workspace_id = self._workspace_id(db, workspace)
+            row = db.row("SELECT last_number, reserved FROM workspace WHERE id = ?", workspace_id)
+            assert row is not None
+            last, reserved = row
+            if reserved - last >= count:
+                return
+            last, reserved = self._marks.reserve(workspace, count, last)
+            db.run(
+                "UPDATE workspace SET last_number = ?, reserved = ? WHERE id = ?",
+                last,
+                reserved,
+                workspace_id,
+            )
+
     def _next_number(self, attempt: _Attempt) -> int:
-        """Issue a number, reserving more of them in the state directory when ours are used up."""
+        """Issue one of the reserved numbers."""
         db, workspace_id = attempt.db, attempt.workspace_id
-        row = db.row("SELECT last_number, reserved FROM workspace WHERE id = ?", workspace_id)
-        assert row is not None
-        last, reserved = row
-        if last >= reserved:
-            with translated():
-                last, reserved = self._marks.reserve(attempt.workspace, attempt.puts, last)
-        db.run(
-            "UPDATE workspace SET last_number = ?, reserved = ? WHERE id = ?",
-            last + 1,
-            reserved,
+        row = db.row(
+            "UPDATE workspace SET last_number = last_number + 1 WHERE id = ? AND last_number < reserved"
+            " RETURNING last_number",
             workspace_id,
         )
+        assert row is not None
         self._config.failpoints.hit("commit.numbered")
-        return int(last) + 1
+        return int(row[0])
 
     def _insert_artifact(self, attempt: _Attempt, put: NewVersion, number: int) -> None:
         attempt.db.run(
@@ -227,7 +240,7 @@ class Commit:
         return artifact, catalog.version(attempt.db, artifact, artifact.latest)
 
     def _blob_id(self, attempt: _Attempt, staged: Staged) -> int:
-        """The row of these bytes, made or mended: what is acknowledged is whole and as durable as promised."""
+        """The row of these bytes, made or mended: what is acknowledged is whole and as durable as set."""
         db = attempt.db
         row = db.row("SELECT id, file, durable, suspect FROM blob WHERE blake3 = ?", staged.blake3)
         if row is None:

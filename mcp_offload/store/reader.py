@@ -62,7 +62,8 @@ class BlobReader:
         Raises:
             CorruptBlobError: the file is shorter than it was.
         """
-        start, end = min(start, self.size_bytes), min(end, self.size_bytes)
+        start = max(0, min(start, self.size_bytes))
+        end = max(start, min(end, self.size_bytes))
         if self._data is not None:
             return self._data[start:end]
         with translated():

@@ -129,7 +129,6 @@ class Session:
         with self._writer_lock.held(self._config.lock_timeout_seconds):
             if not self.is_current() or not self._writer_lock.is_file(self._dir_fd):
                 raise SessionLost
-            self._failpoints.hit("commit.locked")
             yield self
             self._checkpoint_if_large()
 
@@ -144,9 +143,7 @@ class Session:
         with translated():
             db.run("BEGIN IMMEDIATE")
             try:
-                self._failpoints.hit("commit.begun")
                 yield db
-                self._failpoints.hit("commit.before")
                 db.run("COMMIT")
             except BaseException:
                 if db.in_transaction:

@@ -72,7 +72,8 @@ class Staged:
 
     def read(self, start: int, end: int) -> bytes:
         """The bytes of a half-open range, fewer where the content ends before, as a slice would give."""
-        start, end = min(start, self.size_bytes), min(end, self.size_bytes)
+        start = max(0, min(start, self.size_bytes))
+        end = max(start, min(end, self.size_bytes))
         if self.data is not None:
             return self.data[start:end]
         with translated():
@@ -83,6 +84,7 @@ class Staged:
         if self.file is None:
             self.file = blobs.link(self._fd, self._temporary, self.blake3)
             self._temporary = None
+            blobs.failpoints.hit("blob.linked")
         return self.file
 
     def unlink(self, blobs: BlobDir) -> None:
