@@ -98,6 +98,8 @@ def _assigned(node: Node, place: Place, view: bytes) -> list[Found]:
     parts = target.split(".")
     member = "prototype" in parts or parts[0] == "this"
     path = tuple(part for part in parts if part not in _ROOTS and part != "prototype")
+    if not path and value.type != "object":
+        path = (text_of(value.child_by_field_name("name"), view) or "exports",)
     kind = "method" if member and value.type in _FUNCTIONS else _kind(value, "variable", place)
     return [_defined(path, kind, value, place, listed=bool(path) and value.type != "object")]
 

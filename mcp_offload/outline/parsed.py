@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from tree_sitter import Language
 
 from mcp_offload.models import Span, Symbol
-from mcp_offload.outline import c_family, python_lines, treesitter
+from mcp_offload.outline import bash_lines, c_family, python_lines, treesitter
 from mcp_offload.outline.grammar import Grammar
 from mcp_offload.outline.syntax import cut_at_errors, errors_of
+
+_CORRECTIONS = {"python": python_lines.corrected, "bash": bash_lines.corrected}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +36,11 @@ def parse(text: bytes, language: str, grammar: Grammar, stop: Callable[[], bool]
         found = by_table(skeleton.text, grammar, compiled, stop)
         return Parsed(skeleton.symbols(found.symbols), (*found.errors, *skeleton.errors), found.lost_bytes)
     found = by_table(text, grammar, compiled, stop)
-    if language == "python" and found.errors:
-        return Parsed(python_lines.corrected(found.symbols, text), found.errors, 0)
-    return found
+    correct = _CORRECTIONS.get(language)
+    if correct is None or not found.errors:
+        return found
+    corrected = correct(found.symbols, text)
+    return Parsed(corrected, found.errors, 0 if corrected else found.lost_bytes)
 
 
 def by_table(text: bytes, grammar: Grammar, compiled: Language, stop: Callable[[], bool]) -> Parsed:

@@ -38,6 +38,7 @@ _TRANSPARENT = frozenset(
     (
         "program",
         "statement_block",
+        "class",
         "class_body",
         "interface_body",
         "object_type",
