@@ -118,7 +118,9 @@ def test_equal_bytes_are_kept_once_also_within_one_commit(store: Store, config: 
     with store.stage([LARGE]) as one, store.stage([LARGE]) as two, store.stage([LARGE]) as three:
         puts = [
             NewVersion(staged=one, kind=Kind.FILE, name="a", encoding="utf-8", lines=1, source_path="/a"),
-            NewVersion(staged=two, view=three, kind=Kind.FILE, name="b", encoding="x", lines=1, source_path="/b"),
+            NewVersion(
+                staged=two, view=three, kind=Kind.FILE, name="b", encoding="x", lines=1, source_path="/b"
+            ),
         ]
         results = store.commit("w", puts)
     assert [artifact.number for artifact, _, _ in results] == [1, 2]

@@ -17,7 +17,11 @@ def test_the_longest_idle_go_first_and_no_more_than_needed() -> None:
 
 
 def test_a_blob_counts_only_with_its_last_user() -> None:
-    shared = [candidate(1, BlobUse(7, 100, 2)), candidate(2, BlobUse(7, 100, 2)), candidate(3, BlobUse(8, 9, 1))]
+    shared = [
+        candidate(1, BlobUse(7, 100, 2)),
+        candidate(2, BlobUse(7, 100, 2)),
+        candidate(3, BlobUse(8, 9, 1)),
+    ]
     assert plan(shared, 100) == shared[:2]
 
 

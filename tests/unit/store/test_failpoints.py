@@ -32,7 +32,9 @@ def test_only_the_named_time_fails() -> None:
         failpoints.hit("blob.linked")
 
 
-@pytest.mark.parametrize("spec", ["", "commit.before", "commit.before=boom", "nowhere=kill", "blob.linked@0=eio"])
+@pytest.mark.parametrize(
+    "spec", ["", "commit.before", "commit.before=boom", "nowhere=kill", "blob.linked@0=eio"]
+)
 def test_a_malformed_text_is_refused(spec: str) -> None:
     with pytest.raises(SettingsError, match="failpoint"):
         Failpoints([spec])

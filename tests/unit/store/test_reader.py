@@ -63,15 +63,15 @@ def test_windows_are_the_lines_a_split_would_give(data: bytes) -> None:
 @pytest.mark.parametrize("data", SAMPLES)
 def test_an_offset_lies_in_the_line_whose_span_holds_it(data: bytes) -> None:
     with reader(data) as blob:
-        for offset in {0, 1, len(data) // 2, len(data) - 1, BLOCK_BYTES - 1, BLOCK_BYTES} & set(range(len(data))):
+        for offset in {0, 1, len(data) // 2, len(data) - 1, BLOCK_BYTES - 1, BLOCK_BYTES} & set(
+            range(len(data))
+        ):
             line = blob.line_of(offset)
             span = blob.line_span(line, line)
             assert span.start_byte <= offset < span.end_byte
 
 
-@given(
-    st.lists(st.sampled_from([b"\n", b"a", b"bb\n", b"x" * 70_000, b"\n" * 3000]), max_size=12), st.data()
-)
+@given(st.lists(st.sampled_from([b"\n", b"a", b"bb\n", b"x" * 70_000, b"\n" * 3000]), max_size=12), st.data())
 @settings(suppress_health_check=[HealthCheck.too_slow])
 def test_any_window_of_anything(parts: list[bytes], data: st.DataObject) -> None:
     content = b"".join(parts)
@@ -172,7 +172,9 @@ def test_a_file_cut_short_while_open_is_damage(store: Store, put: Put, config: S
         assert blob.read(0, 5) == b"line\n"
 
 
-def test_other_bytes_of_the_same_size_do_not_break_the_look_up(store: Store, put: Put, config: StoreConfig) -> None:
+def test_other_bytes_of_the_same_size_do_not_break_the_look_up(
+    store: Store, put: Put, config: StoreConfig
+) -> None:
     version = put(b"line\n" * 100_000)[1]
     (file,) = blob_files(config)
     file.write_bytes(b"x" * 500_000)
