@@ -50,17 +50,13 @@ class Shell:
 
     def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
         # Nothing of the tester's own settings may leak in.
-        bare = {
-            name: os.environ[name]
-            for name in ("PATH", "LANG", "COVERAGE_PROCESS_START")
-            if name in os.environ
-        }
+        kept = {n: v for n, v in os.environ.items() if n in ("PATH", "LANG") or n.startswith("COVERAGE_")}
         own = {
             "HOME": str(self.home),
             "MCP_OFFLOAD_STORE": str(self.home / "store"),
             "MCP_OFFLOAD_STATE": str(self.home / "state"),
         }
-        return {**bare, **own, **self.env, **(extra or {})}
+        return {**kept, **own, **self.env, **(extra or {})}
 
     def run(
         self, *args: str, stdin: bytes = b"", cwd: Path | None = None, env: Mapping[str, str] | None = None
