@@ -42,13 +42,12 @@ _TRIGGERS: Final = (
     r"^Command took >\d+\w+, returning 124",
     r"^FAILED CONSISTENTLY: ",
     r"^ERROR: Timeout |(?i:timeout: sending signal|timed out after \d+)",
-    r"^Error response from daemon: ",
     r"^>>> Lint for \S+:$",
     r"^Build left local git repository checkout dirty",
     r"(?:^|\s)[\w/.-]*: line \d+: .*(?:command not found|No such file or directory|Permission denied)$",
 )
 # First match wins. Sources: GitHub Actions runner, GitLab Runner, Jenkins core, Taskcluster worker, Azure
-# agent, bash ("line N: PID Killed"), timeout(1), dockerd, PyTorch's run_test.py and lintrunner.
+# agent, bash ("line N: PID Killed"), timeout(1), PyTorch's run_test.py and lintrunner.
 _MARKERS: Final = (
     _marker(r"^##\[error\].*(?:has timed out after|exceeded the maximum execution time)", Verdict.FAILED, "timeout", "timeout"),
     _marker(r"^##\[error\].*(?i:operation was cancell?ed)", Verdict.INCOMPLETE, "", "cancelled"),
@@ -69,7 +68,6 @@ _MARKERS: Final = (
     _marker(r"^Build timed out \(after", Verdict.FAILED, "timeout", "timeout"),
     _marker(r"^Command took >\d+\w+, returning 124", Verdict.FAILED, "timeout", "timeout"),
     _marker(r"(?i)^(?:ERROR: )?timeout: sending signal|^ERROR: Timeout ", Verdict.INCOMPLETE, "timeout", "timeout"),
-    _marker(r"^Error response from daemon: ", Verdict.FAILED, "error", "docker"),
     _marker(r"^Build left local git repository checkout dirty", Verdict.FAILED, "error", "checkout"),
     _marker(r"(?:^|[ :])(?:Killed|Terminated)(?: +\S.*)?$", Verdict.INCOMPLETE, "target", "killed"),
     _marker(

@@ -34,7 +34,6 @@ FAMILIES: Final[tuple[Family, ...]] = (
     jvm.FAMILY,
     web.FAMILY,
     pylint.FAMILY,
-    harness.LINTRUNNER,
     packages.FAMILY,
     docker.FAMILY,
     sanitizers.FAMILY,

@@ -32,7 +32,13 @@ _SIGNALS: Final = {
     "Floating point exception": "SIGFPE",
     "Illegal instruction": "SIGILL",
 }
+_EXIT: Final = re.compile(
+    r"(?i)\bexit(?:ed)?(?: with)?(?: error)?(?:[ -](?:code|status))[: ]*-?[1-9]|^##\[error\]|^make\S*: \*\*\*|^\++ exit [1-9]|"
+    r"returned (?:non-zero|[1-9])|failed!$|^ERROR: Job failed|marked build as failure|BUILD FAIL|did not run successfully|"
+    r"^npm (?:ERR!|error) |ELIFECYCLE|^command terminated|^error: command .* failed|core dumped"
+)
 _LINES: Final = 400
+_NEAR_LINES: Final = 60
 
 
 @dataclass(slots=True)
@@ -46,6 +52,17 @@ class _Trace:
     chained: int = 0
     rows: list[str] = field(default_factory=list[str])
     odd: int = 0
+
+
+@dataclass(slots=True)
+class _Chain:
+    """A finished chain of exceptions, and what the next lines say of its end."""
+
+    last: Failure
+    members: list[Failure]
+    watch: int
+    logged: bool
+    verdict: str
 
 
 class PythonTrace:
@@ -65,7 +82,9 @@ class PythonTrace:
         self._fatal: Draft | None = None
         self._current = False
         self._watch = 0
-        self._soft: list[Failure] = []
+        self._ended = False
+        self._softened = False
+        self._chains: list[_Chain] = []
 
     def feed(self, number: int, text: str) -> int:
         """Take a line of a traceback, what joins two, or what comes before and after."""
@@ -115,7 +134,7 @@ class PythonTrace:
                 return 0
             return _LINES
         self._end(number, trace, found)
-        return _LINES if "|" in trace.prefix else 12
+        return _LINES if "|" in trace.prefix else _NEAR_LINES
 
     def _end(self, number: int, trace: _Trace, found: re.Match[str]) -> None:
         """An exception ends its traceback."""
@@ -129,9 +148,12 @@ class PythonTrace:
             name = f"{name} (group member {trace.member})"
         elif trace.chained:
             name = f"{name} (final exception)"
+        kind_of = "target" if _WRAPPER.search(text) else "crash"
+        if _EXHAUSTED.search(text):
+            name, kind_of = "disk full" if "No space" in text else "oom", "resource"
         failure = Draft(
             name,
-            "target" if _WRAPPER.search(text) else "crash",
+            kind_of,
             place.file if place else None,
             place.line if place else None,
             text,
@@ -148,7 +170,7 @@ class PythonTrace:
         else:
             self._last = failure
             self._chain = 0
-            self._watch = number + 3
+            self._watch, self._ended, self._softened = number, False, False
 
     def _add_member(self, failure: Failure, member: str) -> None:
         """Of a member's own chain the last exception counts; equal members count once."""
@@ -166,31 +188,40 @@ class PythonTrace:
         return choose(found, last=True) or (found[-1] if found else None)
 
     def _between(self, number: int, text: str) -> int:
-        """Look at the lines right after an exception: a retry means that it was dealt with."""
-        if self._last is None:
+        """Look at the lines after an exception: did the process end with it, or was it dealt with?"""
+        if self._last is None or self._ended:
             return 0
-        if not text.strip() or "|" in text[:6]:
-            return max(0, self._watch + 9 - number)
-        if number <= self._watch and _SOFTENED.search(text) and not text.startswith(" "):
-            self._chain_logged = True
-        return max(0, self._watch + 9 - number)
+        left = max(0, self._watch + _NEAR_LINES - number)
+        if not text.strip() or text.startswith((" ", "|", "+ echo")):
+            return left
+        if _EXIT.search(text):
+            self._ended = True
+            return 0
+        if number <= self._watch + 3 and not text.startswith("+") and _SOFTENED.search(text):
+            self._softened = True
+        return left
 
     def _settle(self) -> None:
-        """Decide on the finished chain: a logged one was handled, unless memory or disk ran out."""
+        """Put the finished chain aside; whether it was dealt with shows only later."""
         last, self._last = self._last, None
         members, self._members = self._members, []
         self._chain = 0
-        if last is None:
-            if not members:
-                return
+        if last is None and members:
             last = members.pop()
-        if self._chain_logged and not _EXHAUSTED.search(last.message):
-            self._soft.append(last)
-            return
-        if self._account.failures.add(last, (last.name, last.file, last.line, last.message)):
-            self._finals += last.kind != "target"
-        for member in members:
-            self._account.failures.add(member, (member.name, member.file, member.line, member.message))
+        if last is not None and len(self._chains) < 5000:
+            verdict = "ended" if self._ended else "softened" if self._softened else ""
+            self._chains.append(_Chain(last, members, self._watch, self._chain_logged, verdict))
+        self._ended = self._softened = False
+
+    def _decide(self, chain: _Chain, end: int, *, final: bool) -> bool:
+        """Tell whether a chain ended its process: said so, or the log ends with it."""
+        if _EXHAUSTED.search(chain.last.message):
+            return True
+        if chain.logged:
+            return final and (chain.verdict == "ended" or end - chain.watch <= 10)
+        if chain.verdict:
+            return chain.verdict == "ended"
+        return end - chain.watch <= _NEAR_LINES
 
     def _faulthandler(self, number: int, text: str, head: re.Match[str] | None) -> int:
         if head:
@@ -226,14 +257,24 @@ class PythonTrace:
         """Unhandled exceptions are failures; handled ones are a note."""
         self._settle()
         self._close_fatal()
+        soft: list[Failure] = []
+        for at, chain in enumerate(self._chains):
+            if not self._decide(chain, last, final=at == len(self._chains) - 1):
+                soft.append(chain.last)
+                continue
+            item = chain.last
+            if self._account.failures.add(item, (item.name, item.file, item.line, item.message)):
+                self._finals += item.kind != "target"
+            for member in chain.members:
+                self._account.failures.add(member, (member.name, member.file, member.line, member.message))
         found = self._account.findings()
         if not found.tools:
             return found
         found.totals = {"errors": self._finals} if self._finals else {}
         found.verdict = Verdict.FAILED if found.failures else Verdict.UNKNOWN
-        if self._soft:
-            first = self._soft[0]
-            found.notes.append(f"{len(self._soft)} logged tracebacks, first at line {first.log_line}: {first.message[:80]}")
+        if soft:
+            first = soft[0]
+            found.notes.append(f"{len(soft)} tracebacks passed over, first at line {first.log_line}: {first.message[:80]}")
         return found
 
 
@@ -241,8 +282,8 @@ FAMILY: Final = Family(
     "python traceback",
     Group.CRASH,
     (
-        r"Traceback \(most recent call last\):\s*$",
-        r"^(?:During handling of the above|The above exception was the direct cause)",
+        r"Traceback \(most recent call last\):",
+        r"(?:During handling of the above exception, another|The above exception was the direct cause of the)",
         r"^(?:DEBUG|INFO|WARNING|ERROR|CRITICAL):[\w.]+:",
         r"(?:- |\[| )(?:ERROR|WARNING|CRITICAL|EXCEPTION)(?:\]| -|:| )",
         r"^Exception ignored ",
