@@ -10,7 +10,18 @@ from mcp_offload.outline import extra, parsed, treesitter
 from mcp_offload.outline.finish import finish
 from mcp_offload.outline.languages import extension_of
 from mcp_offload.outline.minified import exported_names, is_minified
-from mcp_offload.outline.scanners import cobol, json, notebook, plsql, sql
+from mcp_offload.outline.scanners import (
+    cobol,
+    ini,
+    json,
+    markdown,
+    notebook,
+    plsql,
+    sql,
+    toml,
+    xml,
+    yaml,
+)
 from mcp_offload.outline.scanners.chunks import chunks
 from mcp_offload.outline.tables import GRAMMARS
 
@@ -22,10 +33,15 @@ OUT_OF_TIME: Final = "parser out of time"
 
 SCANNERS: Final[Mapping[str, Callable[[bytes], list[Symbol]]]] = {
     "cobol": cobol.scan,
+    "ini": ini.scan,
     "json": json.scan,
+    "markdown": markdown.scan,
     "notebook": notebook.scan,
     "plsql": plsql.scan,
     "sql": sql.scan,
+    "toml": toml.scan,
+    "xml": xml.scan,
+    "yaml": yaml.scan,
 }
 """Languages read by scanners of our own."""
 

@@ -9,7 +9,8 @@ from mcp_offload.models import Symbol
 from mcp_offload.outline.raw import raw
 
 _OPENING = re.compile(
-    rb"^([ \t]*)(?:function[ \t]+([\w:.@+-]+)[ \t]*(?:\([ \t]*\))?|([\w:.@+-]+)[ \t]*\([ \t]*\))\s*([{(])([^\n]*)$",
+    rb"^([ \t]*)(?:function[ \t]+([\w:.@+-]+)[ \t]*(?:\([ \t]*\))?|([\w:.@+-]+)[ \t]*\([ \t]*\))"
+    rb"\s*([{(])([^\n]*)$",
     re.MULTILINE,
 )
 _CLOSERS = {b"{": b"}", b"(": b")"}

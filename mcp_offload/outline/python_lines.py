@@ -19,6 +19,7 @@ _QUIET = re.compile(
 )
 _DEFINITION = re.compile(rb"(?:async[ \t]+)?(def|class)[ \t]+([A-Za-z_\x80-\xff][\w\x80-\xff]*)[ \t]*")
 _CONFLICT = re.compile(rb"(?:<{7}|={7}|>{7}|\|{7})(?:[ \t]|\r?\Z)")
+_PARENTHESES = re.compile(rb"[()]")
 # What can only start a statement, so that a bracket still open before it was never closed.
 _STATEMENT = re.compile(
     rb"(?:(?:async[ \t]+)?def|class|return|import|with|try|raise|pass|while|assert|del|global)\b|@"
@@ -44,6 +45,7 @@ class _Scan:
     done: list[Symbol] = field(default_factory=list[Symbol])
     blocks: list[_Block] = field(default_factory=list[_Block])
     decorated: int | None = None
+    header: tuple[re.Match[bytes], int] | None = None
     depth: int = 0
     last: int = 0
 
@@ -56,8 +58,11 @@ class _Scan:
                     self._statement(start, line, text)
                 self.depth = max(0, self.depth + _nesting(text))
                 self.last = start + len(line.rstrip())
+                if self.depth == 0:
+                    self._define()
                 escaped = text.endswith(b"\\")
             start += len(line) + 1
+        self._define()
         self._close(0)
         return self.done
 
@@ -65,27 +70,34 @@ class _Scan:
         indent = len(line.expandtabs(8)) - len(line.expandtabs(8).lstrip())
         begin = start + len(line) - len(line.lstrip())
         self.depth = 0
+        self._define()
         self._close(indent)
         if text.startswith(b"@"):
             self.decorated = begin if self.decorated is None else self.decorated
             return
         match = _DEFINITION.match(self.quiet, begin)
         if match is not None:
-            self._define(match, indent)
-        self.decorated = None
+            self.header = (match, indent)
+        else:
+            self.decorated = None
 
-    def _define(self, match: re.Match[bytes], indent: int) -> None:
+    def _define(self) -> None:
+        """Open the block of a header that is complete, or that the next statement shows to be broken."""
+        if self.header is None:
+            return
+        (match, indent), self.header = self.header, None
         outer = self.blocks[-1] if self.blocks else None
         kind = "class" if match[1] == b"class" else "function"
         if kind == "function" and outer is not None and outer.kind == "class":
             kind = "method"
         name = match[2].decode("utf-8", "replace")
-        after = _closed(self.quiet, match.end())
+        after = _closed(self.quiet, match.end(), self.last)
         params = self.quiet[match.end() : after].decode("utf-8", "replace") if kind != "class" else None
         start = match.start() if self.decorated is None else self.decorated
         path = (*outer.path, name) if outer else (name,)
-        body = self.quiet.find(b":", after, after + 400) + 1
+        body = self.quiet.find(b":", after, self.last) + 1
         self.blocks.append(_Block(path, kind, indent, start, match.start(), params, max(body, after)))
+        self.decorated = None
 
     def _close(self, indent: int) -> None:
         while self.blocks and self.blocks[-1].indent >= indent:
@@ -119,15 +131,15 @@ def _nesting(text: bytes) -> int:
     return opened - text.count(b")") - text.count(b"]") - text.count(b"}")
 
 
-def _closed(text: bytes, start: int, limit: int = 20_000) -> int:
+def _closed(text: bytes, start: int, end: int) -> int:
     """The offset after the parenthesis that closes the one at ``start``, or ``start`` where none does."""
     if text[start : start + 1] != b"(":
         return start
     depth = 0
-    for position in range(start, min(len(text), start + limit)):
-        depth += (text[position] == 0x28) - (text[position] == 0x29)
+    for match in _PARENTHESES.finditer(text, start, end):
+        depth += 1 if match[0] == b"(" else -1
         if depth == 0:
-            return position + 1
+            return match.end()
     return start
 
 

@@ -13,13 +13,11 @@ import stat
 import sys
 import time
 from dataclasses import replace
-from typing import BinaryIO, Final
+from typing import BinaryIO
 
 from mcp_offload.outline import OUT_OF_TIME, outline
 from mcp_offload.outline.codec import encode
 from mcp_offload.parsing.protocol import REQUEST_PREFIX, STOPPED, Header, answer, header_of
-
-_CACHE_VARIABLE: Final = "SEMBLE_GRAMMARS_CACHE_DIR"
 
 
 def main(grammar_cache: str | None) -> None:
@@ -30,9 +28,6 @@ def main(grammar_cache: str | None) -> None:
     os.dup2(2, 1)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     extra = grammar_cache is not None and _private(grammar_cache)
-    if extra:
-        # The package takes its folder from here and from nowhere else.
-        os.environ[_CACHE_VARIABLE] = str(grammar_cache)  # noqa: TID251
     while serve_one(source, sink, extra=extra):
         pass
 

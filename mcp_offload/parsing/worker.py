@@ -23,6 +23,8 @@ _MAIN: Final = (
     "import sys; sys.path.append(sys.argv[1]); "
     "from mcp_offload.parsing.child import main; main(sys.argv[2] or None)"
 )
+_ENV: Final = "/usr/bin/env"
+_CACHE_VARIABLE: Final = "SEMBLE_GRAMMARS_CACHE_DIR"
 _PIECE_BYTES: Final = 1 << 20
 _STARTUP_SECONDS: Final = 10.0
 _ENDING_SECONDS: Final = 0.1
@@ -101,10 +103,12 @@ class ParserWorker:
         if self._process is None:
             root = str(Path(__file__).parents[2])
             cache = "" if self._grammar_cache is None else str(self._grammar_cache)
+            # The package of the extra grammars takes its folder from there and from nowhere else.
+            prefix = [_ENV, f"{_CACHE_VARIABLE}={cache}"] if cache else []
             # -P: nothing from the current directory is ever imported. Its own process group: a Ctrl-C
             # at the terminal is the parent's to handle.
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-c", _MAIN, root, cache],
+                [*prefix, sys.executable, "-P", "-c", _MAIN, root, cache],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 bufsize=0,
