@@ -18,8 +18,9 @@ _PACKAGE: Final = "semble_grammars"
 _DEFINES: Final = ("definition", "declaration", "_item", "_method", "_constructor")
 _WHOLE: Final = frozenset(("method", "class", "module", "function"))
 _NEVER: Final = frozenset((
-    "import", "using", "use", "variable", "parameter", "superclass", "catch", "accessor", "argument", "capture",
-    "static", "local", "multi", "implicit", "anonymous", "precedence", "generic", "enumerator", "member",
+    "import", "using", "use", "variable", "parameter", "superclass", "catch", "accessor", "argument",
+    "capture", "static", "local", "multi", "implicit", "anonymous", "precedence", "generic", "enumerator",
+    "member",
 ))  # fmt: skip
 _KINDS: Final[Mapping[str, tuple[str, Container | None]]] = {
     "class": ("class", "class"),
