@@ -16,7 +16,7 @@ from mcp_offload.outline.scanners.bounds import MAX_SYMBOLS
 from mcp_offload.outline.scanners.cobol_lines import CodeLine, code_lines
 from mcp_offload.outline.scanners.positions import Positions
 
-_WORD: Final = r"[A-Z0-9\u0080-\uffff][A-Z0-9_\u0080-\uffff-]*"
+_WORD: Final = r"[^\W_][\w-]*"
 _DIVISION: Final = re.compile(r"(IDENTIFICATION|ID|ENVIRONMENT|DATA|PROCEDURE)\s+DIVISION\b", re.I)
 _SECTION: Final = re.compile(rf"({_WORD})\s+SECTION(?:\s+\d+)?\s*(?:\.|$)", re.I)
 _PROGRAM: Final = re.compile(
