@@ -268,7 +268,7 @@ def _parse_symbol(text: str) -> SymbolSelector:
     if matched := re.compile(r"'([1-9][0-9]*)").match(text, position):
         ordinal, position = int(matched[1]), matched.end()
     part = text[position + 1 :] if text[position : position + 1] == ":" else None
-    if part is None and position != len(text) or part is not None and part not in _PARTS:
+    if (part is None and position != len(text)) or (part is not None and part not in _PARTS):
         raise InvalidHandleError(
             "Not a handle: after a symbol only (params), 'n and :sig, :doc, :body or :head may follow."
         )
@@ -339,9 +339,9 @@ def _format_symbol(selector: SymbolSelector) -> str:
 
 
 def _format_segment(segment: str, *, first: bool) -> str:
-    if segment.startswith("<") and not re.search(r"[\s`#]", segment):
-        if _matching(segment, 0, "<", ">") == len(segment):
-            return segment
+    anonymous = segment.startswith("<") and not re.search(r"[\s`#]", segment)
+    if anonymous and _matching(segment, 0, "<", ">") == len(segment):
+        return segment
     plain = _PLAIN_SEGMENT.match(segment) and not segment.startswith("<")
     range_like = first and (_LINES.match(segment) or _BYTES.match(segment))
     return segment if plain and not range_like else "`" + segment.replace("`", "``") + "`"

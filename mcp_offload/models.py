@@ -278,6 +278,32 @@ class OutlineResult:
 
 
 @dataclass(frozen=True, slots=True)
+class MapEntry:
+    """One file of a directory's map, with the names of its outermost symbols as far as they fit."""
+
+    handle: str
+    name: str
+    language: str | None
+    lines: int
+    bytes: int
+    binary: bool
+    symbols: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MapResult:
+    """A directory as a map, in path order.
+
+    ``omitted`` counts files left out for the token budget, all stored; ``rest`` is the first of them.
+    """
+
+    files: tuple[MapEntry, ...]
+    omitted: int
+    rest: str | None
+    skipped: tuple[SkippedFile, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Rest:
     """What did not fit a reply: ``handle`` resolves to exactly that. ``tokens`` None = not counted."""
 
@@ -329,12 +355,17 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """Hits in artifact and line order. ``more`` lists handles to search for the hits left out."""
+    """Hits in artifact and line order.
+
+    ``more`` lists handles which, searched again with the same pattern, give the hits left out.
+    ``names`` pairs each artifact's handle with its name.
+    """
 
     hits: tuple[Hit, ...]
     more: tuple[str, ...]
     searched: int
     skipped: tuple[SkippedFile, ...] = ()
+    names: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

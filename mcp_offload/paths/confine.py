@@ -76,7 +76,9 @@ class Roots:
         fd = self._open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             os.close(fd)
-            raise SourceUnreadableError(f"{path.absolute} is not a regular file, so there is nothing to read.")
+            raise SourceUnreadableError(
+                f"{path.absolute} is not a regular file, so there is nothing to read."
+            )
         return fd
 
     def open_directory(self, path: ConfinedPath) -> int:
@@ -126,6 +128,4 @@ def open_error(path: str, exc: OSError) -> PathNotAllowedError | SourceUnreadabl
 def file_stamp(fd: int, read_at_ns: int) -> FileStamp:
     """What the open file looks like now. ``read_at_ns``: POSIX time at which it is being read."""
     info = os.fstat(fd)
-    return FileStamp(
-        info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns, read_at_ns
-    )
+    return FileStamp(info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns, read_at_ns)

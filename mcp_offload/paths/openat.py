@@ -45,6 +45,7 @@ def _openat2(directory_fd: int, relative: str, flags: int, mode: int) -> int:
     libc = ctypes.CDLL(None, use_errno=True)
     how = _OpenHow(flags, mode if flags & os.O_CREAT else 0, _RESOLVE_BENEATH | _RESOLVE_NO_MAGICLINKS)
     path = os.fsencode(relative)
+    code = errno.EAGAIN
     for _ in range(_RETRIES):
         fd = libc.syscall(
             ctypes.c_long(_SYS_OPENAT2),

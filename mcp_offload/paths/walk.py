@@ -62,7 +62,7 @@ def _walk(
         rules = _with_rules(fd, base, rules)
         with os.scandir(fd) as entries:
             listed = sorted(
-                ((e.name, e.is_dir(follow_symlinks=False), e.is_file(follow_symlinks=False)) for e in entries)
+                (e.name, e.is_dir(follow_symlinks=False), e.is_file(follow_symlinks=False)) for e in entries
             )
         for name, is_dir, is_file in listed:
             path = base + name

@@ -47,7 +47,9 @@ def replace_file(path: ConfinedPath, data: bytes, expected: FileStamp, *, durabl
         os.close(directory_fd)
 
 
-def create_file(path: ConfinedPath, chunks: Iterable[bytes], *, overwrite: bool, durable: bool = False) -> None:
+def create_file(
+    path: ConfinedPath, chunks: Iterable[bytes], *, overwrite: bool, durable: bool = False
+) -> None:
     """Write a new file, appearing under its name only when complete; mode 0666 less the umask.
 
     Raises:
@@ -175,5 +177,7 @@ def _write_error(path: ConfinedPath, exc: OSError) -> SourceError:
     if exc.errno == errno.EEXIST:
         return SourceError(f"{path.absolute} exists; choose another path or allow overwriting it.")
     if exc.errno in (errno.ENOSPC, errno.EDQUOT):
-        return SourceError(f"{path.absolute} was not written: no space left on its disk. Free some and retry.")
+        return SourceError(
+            f"{path.absolute} was not written: no space left on its disk. Free some and retry."
+        )
     return SourceError(f"{path.absolute} was not written: {exc.strerror}.")

@@ -112,8 +112,22 @@ def test_examples(text: str, expected: Handle) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "  ", "#L1", "f1#", "f1#L0", "f1#L9-3", "f1#B9-3", "f1#a..b", "f1#a(b", "f1#`a", "f1#a:what", "t1#!0", "t1#!3:sig"]
-    + ["f1#" + "a" * 5000],
+    [
+        "",
+        "  ",
+        "#L1",
+        "f1#",
+        "f1#L0",
+        "f1#L9-3",
+        "f1#B9-3",
+        "f1#a..b",
+        "f1#a(b",
+        "f1#`a",
+        "f1#a:what",
+        "t1#!0",
+        "t1#!3:sig",
+        "f1#" + "a" * 5000,
+    ],
 )
 def test_refusals_say_what_a_handle_looks_like(text: str) -> None:
     with pytest.raises(InvalidHandleError, match="Not a handle"):
@@ -140,6 +154,8 @@ def test_long_parameter_lists_print_as_a_short_key() -> None:
     assert params_key(long + "x") != key
 
 
-@pytest.mark.parametrize(("text", "expected"), [("f12", True), ("f12@2#x", True), ("./f12", False), ("src/f12", False)])
+@pytest.mark.parametrize(
+    ("text", "expected"), [("f12", True), ("f12@2#x", True), ("./f12", False), ("src/f12", False)]
+)
 def test_a_path_is_not_taken_for_a_handle(text: str, expected: bool) -> None:
     assert looks_like_handle(text) is expected

@@ -11,11 +11,13 @@ import re
 from typing import Final
 
 from mcp_offload.models import Span, Symbol
-from mcp_offload.outline.scanners.bounds import Sieve, clean_name, clean_text
+from mcp_offload.outline.scanners.bounds import MAX_SYMBOLS, Sieve, clean_name, clean_text
 from mcp_offload.outline.scanners.positions import Positions
 
 # Elements of one array that get symbols of their own; the rest is read by lines or bytes.
 MAX_ELEMENTS: Final = 200
+# Values of a document of many (JSON lines) that do.
+MAX_ROOTS: Final = 2000
 
 _TOKEN: Final = re.compile(
     rb"""//[^\n]*+|/\*(?s:.*?)(?:\*/|\Z)"""
@@ -137,26 +139,26 @@ class Tree:
 def scan(view: bytes) -> list[Symbol]:
     """Symbols of the members and structured elements of a JSON document."""
     tree = Tree(view)
-    lines = Positions(view)
+    positions = Positions(view)
     several = len(tree.roots) > 1
     symbols: list[Symbol] = []
     paths: dict[int, tuple[str, ...]] = {}
     if several:
-        for root in tree.roots[: Sieve().max_depth * MAX_ELEMENTS]:
-            symbols.append(node_symbol(lines, (str(root.index),), root))
+        for root in tree.roots[:MAX_ROOTS]:
+            symbols.append(node_symbol(positions, (str(root.index),), root))
     for root in tree.roots:
         paths[id(root)] = (str(root.index),) if several else ()
     for node in tree.nodes:
         path = (*paths[id(node.parent)], node.name(view))
         paths[id(node)] = path
-        symbols.append(node_symbol(lines, path, node))
-    return symbols
+        symbols.append(node_symbol(positions, path, node))
+    return symbols[:MAX_SYMBOLS]
 
 
-def node_symbol(lines: Positions, path: tuple[str, ...], node: Node) -> Symbol:
+def node_symbol(positions: Positions, path: tuple[str, ...], node: Node) -> Symbol:
     """The symbol of a node, from the start of its line where only white space stands before it."""
-    start = lines.line_start_if_blank(node.start)
-    return lines.symbol(
+    start = positions.line_start_if_blank(node.start)
+    return positions.symbol(
         path,
         node.kind,
         Span(start, max(start, node.end)),

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from mcp_offload.errors import PathNotAllowedError, SourceError, SourceUnreadableError
 from mcp_offload.models import FileStamp
-from mcp_offload.paths import Roots, create_file, replace_file, resolve_workspace, walk_files
-from mcp_offload.paths import openat
+from mcp_offload.paths import Roots, create_file, openat, replace_file, resolve_workspace, walk_files
 from mcp_offload.paths.confine import file_stamp
 
 
@@ -49,7 +48,9 @@ def test_paths_outside_the_root_are_refused(root: Path, path: str) -> None:
 
 
 @given(st.lists(st.sampled_from(["..", ".", "src", "link", "/", "app.py", "//"]), min_size=1, max_size=8))
-def test_no_combination_of_components_reaches_outside(tmp_path_factory: pytest.TempPathFactory, parts: list[str]) -> None:
+def test_no_combination_of_components_reaches_outside(
+    tmp_path_factory: pytest.TempPathFactory, parts: list[str]
+) -> None:
     base = tmp_path_factory.getbasetemp() / "combined"
     inside = base / "root"
     (inside / "src").mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,49 @@
+"""What every operation of the service works with, and what one client's session remembers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from mcp_offload.handle import ArtifactRef, Handle, Selector, format_handle
+from mcp_offload.models import Artifact, Outline
+from mcp_offload.parsing import ParserWorker
+from mcp_offload.paths import Roots
+from mcp_offload.settings import Settings
+from mcp_offload.store import Store
+from mcp_offload.tokens import TokenCounter
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The parts an operation joins. Each is thread-safe; ``outlines`` is a small cache by content."""
+
+    settings: Settings
+    store: Store
+    parser: ParserWorker
+    counter: TokenCounter
+    roots: Roots
+    outlines: dict[str, Outline] = field(default_factory=dict[str, Outline])
+
+
+@dataclass(slots=True)
+class Session:
+    """What one client has been shown: the newest version of each artifact by number.
+
+    A handle without a version means that one. Shared by the threads that serve one client; each
+    update is a single dictionary store.
+    """
+
+    shown: dict[int, int] = field(default_factory=dict[int, int])
+
+    def show(self, number: int, version: int) -> None:
+        """Remember that the client has now seen ``version`` of artifact ``number``."""
+        self.shown[number] = version
+
+
+def handle_of(artifact: Artifact, version: int | None = None, selector: Selector | None = None) -> str:
+    """The printed handle of an artifact, one of its versions, or a part of either.
+
+    The version is left out where it is the first and only one, since the number alone then says it.
+    """
+    printed = None if version == 1 and artifact.latest == 1 else version
+    return format_handle(Handle(ArtifactRef(artifact.kind, artifact.number, printed), selector))

@@ -1,0 +1,249 @@
+"""The service: what the tools, the command line and the library do, in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+
+from mcp_offload.errors import InvalidArgumentError
+from mcp_offload.models import (
+    DiffResult,
+    EditResult,
+    ExportResult,
+    GcResult,
+    ListResult,
+    MapResult,
+    Monitor,
+    OutlineResult,
+    ReadResult,
+    ReleaseResult,
+    SearchResult,
+    SilentMonitor,
+    StatsResult,
+    StoreManyResult,
+    StoreResult,
+    SymbolHits,
+)
+from mcp_offload.parsing import ParserWorker
+from mcp_offload.paths import Roots
+from mcp_offload.service import edit as editing
+from mcp_offload.service import manage
+from mcp_offload.service.compare import compare
+from mcp_offload.service.context import Context, Session
+from mcp_offload.service.export import export, stream
+from mcp_offload.service.finding import find_symbols, search
+from mcp_offload.service.ingest import Named, store_content, store_source
+from mcp_offload.service.pattern import compile_pattern
+from mcp_offload.service.read import Limits, read
+from mcp_offload.service.resolve import artifact_kind
+from mcp_offload.service.survey import outline
+from mcp_offload.settings import Settings
+from mcp_offload.store import Store, StoreConfig
+from mcp_offload.tokens import TokenCounter
+
+UNLIMITED = 1 << 60
+_SILENT = SilentMonitor()
+
+
+class OffloadService:
+    """Stores, outlines, reads, searches, edits, compares and exports by handle.
+
+    Thread-safe. Every method raises subclasses of :class:`mcp_offload.errors.OffloadError` and
+    nothing else on purpose. ``max_tokens`` None means the setting's default, 0 no limit. A
+    ``session`` remembers which versions one client was shown; leave it out for a fresh one.
+    """
+
+    def __init__(self, settings: Settings, store: Store, parser: ParserWorker) -> None:
+        roots = Roots(settings.roots, settings.base_dir)
+        self._ctx = Context(settings, store, parser, TokenCounter(), roots)
+
+    @property
+    def settings(self) -> Settings:
+        """The settings the service was opened with."""
+        return self._ctx.settings
+
+    def store(
+        self,
+        source: str | None = None,
+        *,
+        content: str | bytes | Iterable[bytes] | None = None,
+        name: str | None = None,
+        kind: str | None = None,
+        language: str | None = None,
+        monitor: Monitor = _SILENT,
+    ) -> StoreResult | StoreManyResult:
+        """Store a file, directory or glob by path, or content (bytes may come in chunks).
+
+        Raises:
+            InvalidArgumentError: both or neither of ``source`` and ``content``.
+            SourceError, StoreError: it cannot be read, or cannot be stored; nothing was acknowledged.
+        """
+        named = Named(name or None, artifact_kind(kind or ""), language or None)
+        if (source is None) == (content is None):
+            raise InvalidArgumentError("Give either a path or content, not both and not neither.")
+        if source is not None:
+            return store_source(self._ctx, source, named, monitor)
+        return store_content(self._ctx, _chunks(content), named, monitor)
+
+    def outline(
+        self,
+        handle: str,
+        *,
+        max_tokens: int | None = None,
+        session: Session | None = None,
+        monitor: Monitor = _SILENT,
+    ) -> OutlineResult | MapResult:
+        """The symbols of an artifact or part of one, or the files of a directory."""
+        return outline(self._ctx, handle, self._limits(max_tokens), session or Session(), monitor)
+
+    def read(
+        self,
+        handles: Sequence[str],
+        *,
+        max_tokens: int | None = None,
+        session: Session | None = None,
+        monitor: Monitor = _SILENT,
+    ) -> list[ReadResult]:
+        """The text that each handle names, with a handle for whatever did not fit."""
+        return read(self._ctx, handles, self._limits(max_tokens), session or Session(), monitor)
+
+    def search(
+        self,
+        pattern: str,
+        handles: Sequence[str] = (),
+        *,
+        literal: bool = False,
+        ignore_case: bool = False,
+        limit: int | None = None,
+        max_tokens: int | None = None,
+        session: Session | None = None,
+        monitor: Monitor = _SILENT,
+    ) -> SearchResult:
+        """Lines that match an RE2 pattern or hold a literal, in the handles given or everywhere.
+
+        Raises:
+            InvalidPatternError: the pattern does not compile.
+            NothingStoredError: nothing is stored, so there is nothing to search.
+        """
+        query = compile_pattern(pattern, literal=literal, ignore_case=ignore_case)
+        limits = self._limits(max_tokens)
+        return search(self._ctx, query, handles, limits, session or Session(), monitor, limit=limit)
+
+    def find_symbols(
+        self,
+        name: str,
+        handles: Sequence[str] = (),
+        *,
+        max_tokens: int | None = None,
+        session: Session | None = None,
+        monitor: Monitor = _SILENT,
+    ) -> SymbolHits:
+        """Symbols whose qualified name contains ``name``, best match first."""
+        limits = self._limits(max_tokens)
+        return find_symbols(self._ctx, name, handles, limits, session or Session(), monitor)
+
+    def edit(
+        self,
+        handle: str,
+        text: str,
+        *,
+        op: str = "replace",
+        write: bool = True,
+        session: Session | None = None,
+        monitor: Monitor = _SILENT,
+    ) -> EditResult:
+        """Replace what a handle names, or insert before or after it; the source file follows.
+
+        Raises:
+            ConflictError: the file is not what the handle's version says; nothing was written.
+        """
+        if op not in ("replace", "before", "after"):
+            raise InvalidArgumentError("op is replace, before or after.")
+        request = editing.Edit(handle, text, op, write)
+        return editing.edit(self._ctx, request, session or Session(), monitor)
+
+    def diff(
+        self,
+        before: str,
+        after: str | None = None,
+        *,
+        max_tokens: int | None = None,
+        session: Session | None = None,
+        monitor: Monitor = _SILENT,
+    ) -> DiffResult:
+        """The difference of two handles, or of one against the newest content (file on disk)."""
+        return compare(self._ctx, before, after, self._limits(max_tokens), session or Session(), monitor)
+
+    def export(
+        self,
+        handle: str,
+        path: str,
+        *,
+        overwrite: bool = False,
+        session: Session | None = None,
+        monitor: Monitor = _SILENT,
+    ) -> ExportResult:
+        """Write the bytes a handle names to a path under a root."""
+        return export(self._ctx, handle, path, session or Session(), monitor, overwrite=overwrite)
+
+    def stream(self, handle: str, *, monitor: Monitor = _SILENT) -> Iterator[bytes]:
+        """The bytes a handle names, in pieces, exactly as :meth:`export` writes them."""
+        return stream(self._ctx, handle, Session(), monitor)
+
+    def list_artifacts(
+        self, *, name: str | None = None, kind: str | None = None, limit: int = 50, offset: int = 0
+    ) -> ListResult:
+        """Artifacts of the workspace, most recently used first."""
+        wanted = artifact_kind(kind or "")
+        return manage.list_artifacts(self._ctx, name=name, kind=wanted, limit=limit, offset=offset)
+
+    def release(self, handles: Sequence[str]) -> ReleaseResult:
+        """Drop stored bytes; files on disk are not touched."""
+        return manage.release(self._ctx, handles)
+
+    def pin(self, handles: Sequence[str], *, pinned: bool = True) -> ReleaseResult:
+        """Keep artifacts from eviction and expiry, or stop keeping them."""
+        return manage.pin(self._ctx, handles, pinned=pinned)
+
+    def purge(self, *, everything: bool = False) -> ReleaseResult:
+        """Release all artifacts of the workspace, or of every workspace."""
+        return manage.purge(self._ctx, everything=everything)
+
+    def gc(self) -> GcResult:
+        """Remove what expired, what exceeds the quota and what unfinished writes left."""
+        return manage.gc(self._ctx)
+
+    def stats(self) -> StatsResult:
+        """What the store holds and promises."""
+        return manage.stats(self._ctx)
+
+    def _limits(self, max_tokens: int | None) -> Limits:
+        settings = self._ctx.settings
+        if max_tokens is not None and max_tokens < 0:
+            raise InvalidArgumentError("max_tokens is a positive number, or 0 for no limit.")
+        if max_tokens == 0:
+            return Limits(UNLIMITED, UNLIMITED)
+        return Limits(settings.max_tokens if max_tokens is None else max_tokens, settings.max_reply_bytes)
+
+
+@contextmanager
+def open_service(settings: Settings) -> Generator[OffloadService]:
+    """Open the store and start nothing yet: the parser process starts with the first outline.
+
+    Raises:
+        StoreError: the store cannot be opened safely.
+    """
+    with Store.open(StoreConfig.from_settings(settings)) as store:
+        parser = ParserWorker()
+        try:
+            yield OffloadService(settings, store, parser)
+        finally:
+            parser.close()
+
+
+def _chunks(content: str | bytes | Iterable[bytes] | None) -> Iterable[bytes]:
+    if isinstance(content, str):
+        return [content.encode("utf-8", "surrogatepass")]
+    if isinstance(content, bytes):
+        return [content]
+    return content or []

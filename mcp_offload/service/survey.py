@@ -1,0 +1,179 @@
+"""Outlines within a budget: of an artifact, of a part of one, and of a directory as a map."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from mcp_offload.errors import InvalidArgumentError
+from mcp_offload.handle import BytesSelector, LinesSelector, PathRef, SymbolSelector, parse_handle
+from mcp_offload.models import (
+    Artifact,
+    MapEntry,
+    MapResult,
+    Monitor,
+    Outline,
+    OutlineResult,
+    StoreManyResult,
+    Symbol,
+    Version,
+)
+from mcp_offload.service.context import Context, Session, handle_of
+from mcp_offload.service.ingest import Named, store_source, version_tokens
+from mcp_offload.service.outlines import outline_of, qualified_name, symbol_entry
+from mcp_offload.service.read import Limits
+from mcp_offload.service.render import outline_line
+from mcp_offload.service.resolve import Target, resolve
+from mcp_offload.service.select import select
+
+HEADER_TOKENS = 60
+HEADER_BYTES = 300
+MAP_SYMBOLS = 12
+
+
+def outline(
+    ctx: Context, text: str, limits: Limits, session: Session, monitor: Monitor
+) -> OutlineResult | MapResult:
+    """The symbols of an artifact, or those inside the symbol or lines a handle names.
+
+    Where they do not all fit, outer symbols come before inner ones; where not even the outermost fit,
+    those of the first lines come, and ``rest`` names the lines whose outline shows the others. A path
+    of a directory gives a map of its files.
+
+    Raises:
+        what resolving raises.
+    """
+    ref = parse_handle(text).artifact
+    if isinstance(ref, PathRef):
+        confined = ctx.roots.confine(ref.path)
+        if ctx.roots.is_directory(confined) or any(mark in ref.path for mark in "*?["):
+            stored = store_source(ctx, text.strip(), Named(), monitor)
+            if isinstance(stored, StoreManyResult):
+                return directory_map(ctx, stored, limits, monitor)
+    target = resolve(ctx, text, session, monitor)
+    version = target.base if target.stated else target.newest
+    target = replace(target, base=version)
+    table = outline_of(ctx, target.artifact, version, monitor)
+    session.show(target.artifact.number, version.version)
+    inside = _inside(ctx, target, table, monitor)
+    kept, rest_line = _fitting(ctx, target.artifact, version, inside, limits)
+    handle = handle_of(target.artifact, version.version, target.selector)
+    rest = None
+    if rest_line is not None:
+        last = max(s.end_line for s in inside)
+        rest = handle_of(target.artifact, version.version, LinesSelector(rest_line, last))
+    return OutlineResult(
+        handle=handle,
+        name=target.artifact.name,
+        language=table.language,
+        parsed=table.parsed,
+        reason=table.reason,
+        symbols=tuple(symbol_entry(target.artifact, version, s) for s in kept),
+        bytes=version.size_bytes,
+        lines=version.lines,
+        tokens=version_tokens(ctx, version, count=True),
+        omitted=len(inside) - len(kept),
+        rest=rest,
+    )
+
+
+def directory_map(ctx: Context, stored: StoreManyResult, limits: Limits, monitor: Monitor) -> MapResult:
+    """One line a file with its outermost symbols, as far as the budget goes; the rest are counted."""
+    entries: list[MapEntry] = []
+    tokens, size = limits.max_tokens - HEADER_TOKENS, limits.max_bytes - HEADER_BYTES
+    share = max(20, tokens // max(1, len(stored.stored)))
+    for done in stored.stored:
+        number = parse_handle(done.handle).artifact
+        assert not isinstance(number, PathRef)
+        artifact = ctx.store.artifact(ctx.settings.workspace, number.number)
+        version = ctx.store.version(ctx.settings.workspace, number.number, done.version)
+        table = outline_of(ctx, artifact, version, monitor) if not version.binary else None
+        names = _outermost(table)
+        entry = MapEntry(done.handle, done.name, done.language, done.lines, done.bytes, done.binary, names)
+        entry = _shortened(ctx, entry, share)
+        line = outline_line(entry)
+        cost = ctx.counter.count(line + "\n")
+        tokens -= cost
+        size -= len(line.encode("utf-8", "replace")) + 1
+        if tokens < 0 or size < 0:
+            break
+        entries.append(entry)
+        monitor.advance(len(entries), len(stored.stored), "outlining")
+    left = stored.stored[len(entries) :]
+    return MapResult(tuple(entries), len(left), left[0].handle if left else None, stored.skipped)
+
+
+def _inside(ctx: Context, target: Target, table: Outline, monitor: Monitor) -> Sequence[Symbol]:
+    match target.selector:
+        case None:
+            return table.symbols
+        case LinesSelector() | BytesSelector():
+            span = select(ctx, target, monitor).span
+            with ctx.store.open_view(target.base) as view:
+                first = view.line_of(span.start_byte) if view.size_bytes else 1
+                last = view.line_of(max(span.start_byte, span.end_byte - 1)) if view.size_bytes else 1
+            return [s for s in table.symbols if first <= s.start_line <= last]
+        case SymbolSelector():
+            outer = select(ctx, target, monitor).symbol
+            assert outer is not None
+            depth = len(outer.path)
+            return [s for s in table.symbols if len(s.path) > depth and s.path[:depth] == outer.path]
+        case _:
+            raise InvalidArgumentError(
+                "Outline an artifact, a symbol or lines (f12, f12#Invoice, f12#L10-400)."
+            )
+
+
+def _fitting(
+    ctx: Context, artifact: Artifact, version: Version, symbols: Sequence[Symbol], limits: Limits
+) -> tuple[list[Symbol], int | None]:
+    """The symbols that fit, and the line from which some outermost ones are missing, or None."""
+    costs = [_cost(ctx, artifact, version, symbol) for symbol in symbols]
+    tokens, size = limits.max_tokens - HEADER_TOKENS, limits.max_bytes - HEADER_BYTES
+    levels = sorted({len(symbol.path) for symbol in symbols})
+    kept: set[int] = set()
+    for level in levels:
+        chosen = [i for i, symbol in enumerate(symbols) if len(symbol.path) == level]
+        if sum(costs[i][0] for i in chosen) > tokens or sum(costs[i][1] for i in chosen) > size:
+            if level != levels[0]:
+                break
+            return _prefix(symbols, costs, chosen, tokens, size)
+        kept.update(chosen)
+        tokens -= sum(costs[i][0] for i in chosen)
+        size -= sum(costs[i][1] for i in chosen)
+    return [symbol for i, symbol in enumerate(symbols) if i in kept], None
+
+
+def _prefix(
+    symbols: Sequence[Symbol],
+    costs: Sequence[tuple[int, int]],
+    chosen: Sequence[int],
+    tokens: int,
+    size: int,
+) -> tuple[list[Symbol], int | None]:
+    kept: list[Symbol] = []
+    for index in chosen:
+        tokens -= costs[index][0]
+        size -= costs[index][1]
+        if (tokens < 0 or size < 0) and kept:
+            return kept, symbols[index].start_line
+        kept.append(symbols[index])
+    return kept, None
+
+
+def _cost(ctx: Context, artifact: Artifact, version: Version, symbol: Symbol) -> tuple[int, int]:
+    line = outline_line(symbol_entry(artifact, version, symbol)) + "\n"
+    return ctx.counter.count(line), len(line.encode("utf-8", "replace"))
+
+
+def _outermost(table: Outline | None) -> tuple[str, ...]:
+    if table is None or not table.parsed:
+        return ()
+    return tuple(dict.fromkeys(qualified_name(s) for s in table.symbols if len(s.path) == 1))[:MAP_SYMBOLS]
+
+
+def _shortened(ctx: Context, entry: MapEntry, share: int) -> MapEntry:
+    names = entry.symbols
+    while names and ctx.counter.count(outline_line(replace(entry, symbols=names))) > share:
+        names = names[: len(names) // 2]
+    return replace(entry, symbols=names)
