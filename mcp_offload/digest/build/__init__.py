@@ -26,7 +26,6 @@ from . import (
 )
 
 FAMILIES: Final[tuple[Family, ...]] = (
-    harness.MOZILLA,
     gnu.FAMILY,
     msbuild.FAMILY,
     fortran.FAMILY,
@@ -45,4 +44,5 @@ FAMILIES: Final[tuple[Family, ...]] = (
     crashes.FAMILY,
     make.FAMILY,
     harness.SHELL,
+    harness.MOZHARNESS,
 )

@@ -21,7 +21,7 @@ _FAILED: Final = re.compile(
     r"|The command '.*' returned a non-zero code: \d+.*|executor failed running \[.*\]: exit code: \d+.*))$"
 )
 _SERVICE: Final = re.compile(r"^(?:Service|service) ['\"]?(?P<service>[\w.-]+)['\"]? failed to build")
-_DONE: Final = re.compile(r"^Successfully (?:built|tagged) |^#\d+ (?:writing image|naming to) .*done$")
+_DONE: Final = re.compile(r"^Successfully (?:built [0-9a-f]{12}$|tagged )|^#\d+ (?:writing image|naming to) .*done$")
 
 
 class Docker:
@@ -101,7 +101,7 @@ FAMILY: Final = Family(
         r"Cannot connect to the Docker daemon",
         r"^docker: invalid reference format",
         r"^\S*(?:[Dd]ockerfile|Containerfile)\S*:\d+$",
-        r"^Successfully (?:built|tagged) ",
+        r"^Successfully (?:built [0-9a-f]{12}$|tagged )",
     ),
     Docker,
 )

@@ -114,7 +114,8 @@ FAMILY: Final = Family(
     Group.BUILD,
     (
         r": (?:error: )?(?:undefined reference to|multiple definition of) ",
-        r"^(?:\S*/)?(?:ld(?:\.(?:bfd|gold|lld|mold))?|ld64\.lld|lld-link|wasm-ld|mold|gold)(?:\.exe)?: ",
+        r"^(?:\S*/)?(?:ld(?:\.(?:bfd|gold|lld|mold))?|ld64\.lld|lld-link|wasm-ld|mold|gold)(?:\.exe)?: (?:fatal )?error: ",
+        r"^(?:\S*/)?ld(?:\.(?:bfd|gold|lld|mold))?: .*(?:cannot (?:find|open)|library not found|symbol\(s\) not found|not recognized|relocation R_|DSO missing|dangerous relocation|will not fit|overflowed|unrecognized option|unable to find)",
         r"^Undefined symbols for architecture ",
         r": (?:ld returned \d+ exit status|linker command failed)",
     ),

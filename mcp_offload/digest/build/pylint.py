@@ -144,7 +144,6 @@ FAMILY: Final = Family(
         r"\.pyi?:\d+:\d+ - error: ",
         r":\d+:\d+:? (?:[A-Z]{1,5}\d{1,4}|invalid-syntax|SyntaxError):?(?: \[\*\])? ",
         r"^(?:[A-Z]{1,4}\d{2,4}|invalid-syntax)(?: \[\*\])?:? \S",
-        r"^\s*--> .+:\d+:\d+$",
         r"^Found \d+ errors?(?: in \d+ file|\.| \()",
         r"^\d+ errors?, \d+ warnings?, \d+ info",
         r"^(?:Success: no issues found|All checks passed!)",
