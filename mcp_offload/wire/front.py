@@ -89,13 +89,20 @@ class Front:
         while self._exit_code is None:
             if not self._wait():
                 continue
-            chunk = os.read(self._stdin_fd, READ_BYTES)
+            chunk = self._read()
             for line in lines.feed(chunk):
                 self._handle_line(line)
             if not chunk:
                 self._handle_line(lines.rest() or b"")
                 self._end(0)
         return self._stop(self._exit_code)
+
+    def _read(self) -> bytes:
+        """What has arrived; nothing at the end of input, as which a terminal's hang-up counts."""
+        try:
+            return os.read(self._stdin_fd, READ_BYTES)
+        except OSError:
+            return b""
 
     def _wait(self) -> bool:
         """Block until there may be input (True) or anything else has happened (False)."""
@@ -183,9 +190,11 @@ class Front:
         limit = threading.Timer(HARD_EXIT_SECONDS, os._exit, (exit_code,))
         limit.daemon = True
         limit.start()
-        code = INTERNAL_ERROR if exit_code == EXIT_CRASHED else CONNECTION_CLOSED
+        code, text = CONNECTION_CLOSED, "Connection closed"
+        if exit_code == EXIT_CRASHED:
+            code, text = INTERNAL_ERROR, "Internal error: the server crashed; see its standard error"
         for request_id in self.link.close():
-            self.link.outbox.put(encode(error_answer(request_id, code, "Connection closed")))
+            self.link.outbox.put(encode(error_answer(request_id, code, text)))
         self._backend.close()
         self.link.inbox.close()
         self.link.outbox.drain(DRAIN_SECONDS)

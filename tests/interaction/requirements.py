@@ -1,0 +1,160 @@
+"""What the server promises to clients, one sentence each, with where the promise comes from.
+
+A test states which promises it keeps with :func:`covers`; ``test_requirements.py`` holds that every
+promise has a test and that no test names a promise that is not here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+_Test = TypeVar("_Test", bound=Callable[..., object])
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """One promise and its source."""
+
+    sentence: str
+    source: str
+
+
+_PROTOCOL: Final = "docs/reference/protocol.md"
+_LEGACY: Final = "MCP 2025-11-25"
+_MODERN: Final = "MCP 2026-07-28"
+_JSONRPC: Final = "JSON-RPC 2.0"
+
+REQUIREMENTS: Final[dict[str, Requirement]] = {
+    "lifecycle-handshake": Requirement(
+        "initialize is answered with a version both sides speak, or the newest one the server speaks.",
+        f"{_LEGACY}, basic/lifecycle",
+    ),
+    "lifecycle-discover": Requirement(
+        "server/discover is answered without a handshake, with versions and cache hints.",
+        f"{_MODERN}, server/discover",
+    ),
+    "lifecycle-era": Requirement(
+        "The first request decides the era; claims of the other era are refused.",
+        f"{_MODERN}, basic/versioning",
+    ),
+    "lifecycle-before-greeting": Requirement(
+        "A request before initialize is refused, a ping is not.", f"{_LEGACY}, basic/lifecycle"
+    ),
+    "lifecycle-end": Requirement(
+        "The process ends by itself when its input ends, with status 0.", f"{_LEGACY}, basic/lifecycle"
+    ),
+    "lifecycle-signals": Requirement(
+        "SIGINT, SIGTERM and SIGHUP end the process with status 128 + n.", f"{_PROTOCOL}, The end"
+    ),
+    "lifecycle-orphan": Requirement(
+        "The process ends when its parent dies, even while its input stays open.", f"{_PROTOCOL}, The end"
+    ),
+    "lifecycle-children": Requirement(
+        "No process that the server started outlives it.", f"{_PROTOCOL}, The end"
+    ),
+    "lifecycle-pending": Requirement(
+        "Requests in flight at the end of input are answered with an error.", f"{_PROTOCOL}, The end"
+    ),
+    "wire-purity": Requirement(
+        "Every line on standard output is one JSON-RPC message, whatever prints.",
+        f"{_LEGACY}, basic/transports",
+    ),
+    "wire-malformed": Requirement(
+        "A line that is not JSON is answered with -32700 and the connection goes on.",
+        f"{_JSONRPC}, section 5.1",
+    ),
+    "wire-invalid": Requirement(
+        "A message that is no request is answered with -32600 and its id where it has one.",
+        f"{_JSONRPC}, section 5.1",
+    ),
+    "wire-framing": Requirement(
+        "Blank lines, CR LF and a byte-order mark are accepted.", f"{_PROTOCOL}, Malformed input"
+    ),
+    "wire-surrogates": Requirement(
+        "A lone surrogate in a request is answered like any other text.", f"{_PROTOCOL}, Malformed input"
+    ),
+    "wire-long-lines": Requirement(
+        "A request of ten megabytes is answered.", f"{_PROTOCOL}, Malformed input"
+    ),
+    "wire-once": Requirement(
+        "Every request is answered exactly once, whoever answers it.", f"{_JSONRPC}, section 5"
+    ),
+    "wire-unread": Requirement(
+        "A client that does not read stops nothing but its own answers, and gets them all in the end.",
+        f"{_PROTOCOL}, Replies",
+    ),
+    "tools-list": Requirement(
+        "tools/list gives the profile's tools in a fixed order on one page.", f"{_LEGACY}, server/tools"
+    ),
+    "tools-cursor": Requirement(
+        "A cursor that was never handed out is refused with -32602.",
+        f"{_LEGACY}, server/utilities/pagination",
+    ),
+    "tools-unknown": Requirement(
+        "A tool that is not listed is refused with a tool error that names those that are.",
+        f"{_PROTOCOL}, Errors",
+    ),
+    "tools-arguments": Requirement(
+        "Unknown arguments are refused, naming the allowed ones.", f"{_PROTOCOL}, Arguments"
+    ),
+    "tools-slips": Requirement(
+        "A string for a list and numbers as strings are accepted.", f"{_PROTOCOL}, Arguments"
+    ),
+    "tools-named-exist": Requirement(
+        "Every tool that a reply or an error names is listed.", f"{_PROTOCOL}, Errors"
+    ),
+    "reply-text": Requirement(
+        "A reply is one text block: no structured content, no links.", f"{_PROTOCOL}, Replies"
+    ),
+    "reply-budget": Requirement(
+        "No reply exceeds max_tokens or the byte limit; what is left out is marked with a handle.",
+        f"{_PROTOCOL}, Replies",
+    ),
+    "reply-visible": Requirement(
+        "Control sequences and lone surrogates are made visible in replies, errors and progress.",
+        f"{_PROTOCOL}, Replies",
+    ),
+    "reply-json": Requirement(
+        "JSON goes into _meta where the request asks for it, and only there.", f"{_PROTOCOL}, Replies"
+    ),
+    "error-tool": Requirement(
+        "A failing tool answers with isError, what happened and the next step, without a traceback.",
+        f"{_PROTOCOL}, Errors",
+    ),
+    "error-defect": Requirement(
+        "A defect costs one call a short generic error; its traceback goes to standard error.",
+        f"{_PROTOCOL}, Errors",
+    ),
+    "progress": Requirement(
+        "A call that runs for over a second reports rising progress, if asked.",
+        f"{_LEGACY}, basic/utilities/progress",
+    ),
+    "cancel": Requirement(
+        "notifications/cancelled stops the work itself, and the request gets no answer.",
+        f"{_LEGACY}, basic/utilities/cancellation",
+    ),
+    "cancel-late": Requirement(
+        "Cancelling what has been answered does nothing.", f"{_LEGACY}, basic/utilities/cancellation"
+    ),
+    "job-store": Requirement("A file is stored by path and read back by handle.", "docs/reference/tools.md"),
+    "job-outline": Requirement("A source file is outlined by symbol.", "docs/reference/tools.md"),
+    "job-search": Requirement(
+        "Stored text is searched, and symbols found by name.", "docs/reference/tools.md"
+    ),
+    "job-edit": Requirement("An edit by handle changes the file on disk.", "docs/reference/tools.md"),
+    "job-diff": Requirement("Versions are compared.", "docs/reference/tools.md"),
+    "job-export": Requirement("Exact bytes are exported to a path.", "docs/reference/tools.md"),
+    "job-manage": Requirement("Artifacts are listed, pinned and released.", "docs/reference/tools.md"),
+    "job-restart": Requirement("Handles survive a restart of the server.", "docs/reference/tools.md"),
+}
+
+
+def covers(*names: str) -> Callable[[_Test], _Test]:
+    """State that a test keeps the promises ``names``; ``test_requirements.py`` reads the source."""
+
+    def unchanged(test: _Test) -> _Test:
+        return test
+
+    return unchanged
