@@ -10,6 +10,7 @@ from typing import Final, TypeVar
 from mcp_offload.errors import StoreError
 from mcp_offload.store import recovery
 from mcp_offload.store.config import StoreConfig
+from mcp_offload.store.faults import translated
 from mcp_offload.store.locks import SessionLost
 from mcp_offload.store.maintenance import Maintenance
 from mcp_offload.store.marks import Marks
@@ -79,7 +80,7 @@ class Access:
         """Act while holding the right to write."""
 
         def locked(session: Session) -> _Result:
-            with session.writing():
+            with session.writing(), translated():
                 return action(session)
 
         return self.again(locked)
@@ -106,8 +107,7 @@ class Access:
         Raises:
             StoreFullError: that cannot be reached.
         """
-        low = self._session.blobs.free_bytes() < self.config.reserve_bytes + size_bytes
-        if refused or low:
+        if refused or self._session.missing_bytes(size_bytes) > 0:
             self.maintain(lambda maintenance: maintenance.make_room(size_bytes, refused=refused))
 
     def close(self) -> None:

@@ -55,6 +55,8 @@ class Commit:
             results = self._session.with_ballast(lambda: self._attempt(workspace, puts))
         except BaseException:
             self._take_back(puts)
+            with suppress(OSError):
+                self._session.restore_ballast()
             raise
         for put in puts:
             for staged in _staged(put):
@@ -88,7 +90,7 @@ class Commit:
             reclaim.fit(
                 db,
                 quota_bytes=config.quota_bytes,
-                disk_bytes=config.reserve_bytes - self._session.blobs.free_bytes(),
+                disk_bytes=self._session.missing_bytes(),
                 now=now,
                 failpoints=config.failpoints,
                 protected={

@@ -114,7 +114,7 @@ class Maintenance:
         with self._session.transaction() as db:
             expired, freed_bytes = self._expire(db, now)
             over_bytes = reclaim.stored_bytes(db) - config.quota_bytes
-            low_bytes = config.reserve_bytes - self._session.blobs.free_bytes()
+            low_bytes = self._session.missing_bytes()
             dropped = reclaim.evict(db, max(over_bytes, low_bytes), now, config.failpoints)
             evicted, evicted_bytes = dropped or (0, 0)
             self._forget_old(db, now)
@@ -156,7 +156,7 @@ class Maintenance:
             StoreFullError: that cannot be reached; nothing is dropped then.
         """
         config = self._config
-        need_bytes = config.reserve_bytes + size_bytes - self._session.blobs.free_bytes()
+        need_bytes = self._session.missing_bytes(size_bytes)
         if refused:
             need_bytes = max(need_bytes, size_bytes)
         if need_bytes <= 0:

@@ -195,21 +195,33 @@ class Session:
         self._failpoints.hit("ballast.freed")
         return True
 
+    def missing_bytes(self, ahead_bytes: int = 0) -> int:
+        """What must be freed before so many bytes may be written; 0 or less where they may.
+
+        The floor below which nothing is stored is the reserve, and the ballast where that has been
+        given up: it is won back before anything else.
+        """
+        floor_bytes = self._config.reserve_bytes
+        try:
+            os.stat(_BALLAST, dir_fd=self._dir_fd)
+        except FileNotFoundError:
+            floor_bytes += BALLAST_BYTES
+        return floor_bytes + ahead_bytes - self.blobs.free_bytes()
+
     def restore_ballast(self) -> None:
-        """Set disk space aside again where there is plenty; only under the writer's lock."""
-        if self.blobs.free_bytes() < self._config.reserve_bytes + 2 * BALLAST_BYTES:
+        """Set disk space aside again where there is some; only under the writer's lock."""
+        if self.blobs.free_bytes() < BALLAST_BYTES:
             return
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
         try:
             fd = os.open(_BALLAST, flags, 0o600, dir_fd=self._dir_fd)
-        except FileExistsError:
-            return
-        except OSError:
+        except OSError:  # there already, or no inode for it
             return
         try:
             os.fchmod(fd, 0o600)
-            with suppress(OSError):
-                _fill(fd, BALLAST_BYTES)
+            _fill(fd, BALLAST_BYTES)
+        except OSError:
+            os.unlink(_BALLAST, dir_fd=self._dir_fd)
         finally:
             os.close(fd)
         self._failpoints.hit("ballast.restored")

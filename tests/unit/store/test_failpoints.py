@@ -18,7 +18,7 @@ def test_a_step_that_is_not_armed_does_nothing() -> None:
 )
 def test_an_armed_step_fails_as_the_system_would(action: str, number: int) -> None:
     failpoints = Failpoints([f"blob.linked={action}"])
-    with pytest.raises(OSError) as caught:  # noqa: PT011 - the number is what is compared
+    with pytest.raises(OSError) as caught:
         failpoints.hit("blob.linked")
     assert caught.value.errno == number
     failpoints.hit("blob.linked")  # only the first time
