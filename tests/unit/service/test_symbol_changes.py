@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mcp_offload.models import Outline
 from mcp_offload.outline import outline
-from mcp_offload.service.changes import symbol_changes
+from mcp_offload.service.symbol_changes import Side, symbol_changes
 
 SOURCE = '''\
 """Invoices."""
@@ -34,15 +34,14 @@ def show(value):
 def changes(
     before: str, after: str, name: str = "invoice.py", language: str = "python"
 ) -> list[tuple[str, str, str]]:
-    views = (before.encode(), after.encode())
-    outlines = [outline(view, language, name) for view in views]
+    sides = [Side(outline(text.encode(), language, name), text.encode()) for text in (before, after)]
     return [
         (
             delta.change,
             ".".join(delta.before.path) if delta.before else "",
             ".".join(delta.after.path) if delta.after else "",
         )
-        for delta in symbol_changes(*outlines, views)
+        for delta in symbol_changes(*sides)
     ]
 
 
@@ -124,12 +123,5 @@ def test_overloads_are_told_apart_by_their_parameters() -> None:
 
 
 def test_outlines_without_symbols_are_fine() -> None:
-    empty = Outline(None, parsed=False)
-    assert symbol_changes(empty, empty, (b"text", b"other")) == ()
-
-
-def test_a_change_carries_its_name_and_kind() -> None:
-    views = (SOURCE.encode(), SOURCE.replace("/ 10", "/ 100").encode())
-    (change,) = symbol_changes(*(outline(view, "python", "invoice.py") for view in views), views)
-    assert (change.name, change.kind) == ("Invoice.tax", "method")
-    assert change.before and change.after and change.before.start_line == change.after.start_line
+    empty = Side(Outline(None, parsed=False), b"text")
+    assert symbol_changes(empty, empty) == ()

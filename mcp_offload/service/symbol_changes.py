@@ -27,25 +27,9 @@ class SymbolDelta:
     before: Symbol | None
     after: Symbol | None
 
-    @property
-    def name(self) -> str:
-        """The qualified name: the new one, or the old one of what was removed."""
-        return ".".join(self._symbol.path)
-
-    @property
-    def kind(self) -> str:
-        """The symbol's kind."""
-        return self._symbol.kind
-
-    @property
-    def _symbol(self) -> Symbol:
-        symbol = self.after or self.before
-        assert symbol is not None
-        return symbol
-
 
 @dataclass(frozen=True, slots=True)
-class _Side:
+class Side:
     """An outline and the view it was made of."""
 
     outline: Outline
@@ -60,17 +44,13 @@ class _Pair:
     after: int
 
 
-def symbol_changes(before: Outline, after: Outline, views: tuple[bytes, bytes]) -> tuple[SymbolDelta, ...]:
-    """Return what changed, in the order of ``after``, then what was removed, in the order of ``before``.
-
-    ``views`` are the bytes that the outlines were made of.
-    """
-    old_side, new_side = _Side(before, views[0]), _Side(after, views[1])
-    old, new = before.symbols, after.symbols
+def symbol_changes(before: Side, after: Side) -> tuple[SymbolDelta, ...]:
+    """Return what changed, in the order of ``after``, then what was removed, in the order of ``before``."""
+    old, new = before.outline.symbols, after.outline.symbols
     pairs = _pairs(old, new)
     only_old = set(range(len(old))) - {pair.before for pair in pairs}
     only_new = set(range(len(new))) - {pair.after for pair in pairs}
-    renamed = {pair.after: pair.before for pair in _renamed(old_side, new_side, only_old, only_new)}
+    renamed = {pair.after: pair.before for pair in _renamed(before, after, only_old, only_new)}
     deltas: dict[int, SymbolDelta] = {}
     for at in _outermost(new, only_new):
         origin = renamed.get(at)
@@ -80,7 +60,7 @@ def symbol_changes(before: Outline, after: Outline, views: tuple[bytes, bytes]) 
     moved = set(_outermost(new, {pair.after for pair in _out_of_order(pairs)}))
     for pair in pairs:
         if old[pair.before].text_key != new[pair.after].text_key:
-            if _own_text(old_side, pair.before) != _own_text(new_side, pair.after):
+            if _own_text(before, pair.before) != _own_text(after, pair.after):
                 deltas[pair.after] = SymbolDelta("changed", old[pair.before], new[pair.after])
         elif pair.after in moved:
             deltas[pair.after] = SymbolDelta("moved", old[pair.before], new[pair.after])
@@ -119,7 +99,7 @@ def _identity(symbol: Symbol) -> Hashable:
     return symbol.kind, symbol.params, symbol.ordinal
 
 
-def _renamed(before: _Side, after: _Side, only_old: Iterable[int], only_new: Iterable[int]) -> list[_Pair]:
+def _renamed(before: Side, after: Side, only_old: Iterable[int], only_new: Iterable[int]) -> list[_Pair]:
     """Pair symbols without a counterpart whose text but for the name stands once on either side."""
     news = _by_text(after, only_new)
     return [
@@ -129,7 +109,7 @@ def _renamed(before: _Side, after: _Side, only_old: Iterable[int], only_new: Ite
     ]
 
 
-def _by_text(side: _Side, places: Iterable[int]) -> dict[bytes, list[int]]:
+def _by_text(side: Side, places: Iterable[int]) -> dict[bytes, list[int]]:
     groups: dict[bytes, list[int]] = defaultdict(list)
     for at in places:
         symbol = side.outline.symbols[at]
@@ -173,7 +153,7 @@ def _out_of_order(pairs: Sequence[_Pair]) -> set[_Pair]:
     return moved
 
 
-def _own_text(side: _Side, place: int) -> bytes:
+def _own_text(side: Side, place: int) -> bytes:
     """Return a symbol's text without that of the symbols inside it, white space folded."""
     symbols = side.outline.symbols
     span = symbols[place].span
