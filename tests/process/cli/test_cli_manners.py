@@ -98,20 +98,20 @@ def test_an_unsafe_store_is_refused(shell: Any) -> None:
 
 
 def test_interruption_ends_with_130_and_a_clean_store(shell: Any) -> None:
-    process = subprocess.Popen(
+    with subprocess.Popen(
         shell.command("store", "-", "--name", "endless.log"),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         cwd=shell.project,
         env=shell.environment(),
-    )
-    assert process.stdin is not None
-    # More than the pipe and the first pieces hold, so that by its return the command is reading.
-    process.stdin.write(b"x" * (4 << 20))
-    process.stdin.flush()
-    process.send_signal(signal.SIGINT)
-    stdout, stderr = process.communicate(timeout=50)
+    ) as process:
+        assert process.stdin is not None
+        # More than a pipe holds, so that when this returns the command is reading.
+        process.stdin.write(b"x" * (4 << 20))
+        process.stdin.flush()
+        process.send_signal(signal.SIGINT)
+        stdout, stderr = process.communicate(timeout=50)
     assert (process.returncode, stdout, stderr) == (130, b"", b"")
     assert shell.json("list")["total"] == 0
     store = shell.home / "store"

@@ -135,20 +135,19 @@ def test_the_workspace_is_the_same_from_every_directory_in_it(shell: Any) -> Non
 
 def test_a_closed_pipe_ends_quietly(shell: Any) -> None:
     shell.json("store", "-", "--name", "long.log", stdin=b"some words in a line\n" * 100_000)
-    reader = subprocess.Popen(
+    with subprocess.Popen(
         shell.command("read", "--raw", "l1"),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         cwd=shell.project,
         env=shell.environment(),
-    )
-    assert reader.stdout is not None
-    assert reader.stdout.readline() == b"some words in a line\n"
-    reader.stdout.close()
-    assert reader.stderr is not None
-    said = reader.stderr.read()
-    reader.stderr.close()
-    assert (reader.wait(50), said) == (0, b"")
+    ) as reader:
+        assert reader.stdout is not None
+        assert reader.stderr is not None
+        assert reader.stdout.readline() == b"some words in a line\n"
+        reader.stdout.close()
+        said = reader.stderr.read()
+        assert (reader.wait(50), said) == (0, b"")
 
 
 def test_json_survives_what_json_cannot_hold(shell: Any) -> None:
