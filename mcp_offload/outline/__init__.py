@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from mcp_offload.models import Outline, Symbol
@@ -10,18 +10,7 @@ from mcp_offload.outline import extra, parsed, treesitter
 from mcp_offload.outline.finish import finish
 from mcp_offload.outline.languages import extension_of
 from mcp_offload.outline.minified import exported_names, is_minified
-from mcp_offload.outline.scanners import (
-    cobol,
-    ini,
-    json,
-    markdown,
-    notebook,
-    plsql,
-    sql,
-    toml,
-    xml,
-    yaml,
-)
+from mcp_offload.outline.scanners import SCANNERS
 from mcp_offload.outline.scanners.chunks import chunks
 from mcp_offload.outline.tables import GRAMMARS
 
@@ -30,20 +19,6 @@ OUTLINE_VERSION: Final = 1
 
 OUT_OF_TIME: Final = "parser out of time"
 """The reason of an outline whose parse was ended by ``stop``."""
-
-SCANNERS: Final[Mapping[str, Callable[[bytes], list[Symbol]]]] = {
-    "cobol": cobol.scan,
-    "ini": ini.scan,
-    "json": json.scan,
-    "markdown": markdown.scan,
-    "notebook": notebook.scan,
-    "plsql": plsql.scan,
-    "sql": sql.scan,
-    "toml": toml.scan,
-    "xml": xml.scan,
-    "yaml": yaml.scan,
-}
-"""Languages read by scanners of our own."""
 
 _LOST_SHARE: Final = 0.2
 _PROSE: Final = frozenset(("", ".txt", ".text", ".log", ".out", ".err"))
@@ -80,7 +55,10 @@ def outline(
         return _by_tree(view, language, stop)
     scan = SCANNERS.get(language)
     if scan is not None:
-        return Outline(language, True, None, finish(scan(view), view))
+        symbols = scan(view)
+        if not symbols and view.strip():
+            return chunked(view, language, "no definitions recognised")
+        return Outline(language, True, None, finish(symbols, view))
     if extra_languages:
         return _by_guess(view, language, name, stop)
     return chunked(view, language, _no_parser(language, name))

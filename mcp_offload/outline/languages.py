@@ -99,7 +99,8 @@ def _family(base: str) -> str | None:
 def _unnamed(base: str, extension: str, head: bytes) -> str | None:
     if extension in _PROSE or (extension.isdigit() and any(part in _PROSE for part in base.split("."))):
         return None
-    return content.by_content(head)
+    # Binary content may hold text of any language.
+    return None if b"\x00" in head else content.by_content(head)
 
 
 def _by_first_line(head: bytes) -> str | None:

@@ -28,3 +28,4 @@ SCANNERS: Final[Mapping[str, Scanner]] = {
     "xml": xml.scan,
     "yaml": yaml.scan,
 }
+"""Languages read by scanners of our own."""

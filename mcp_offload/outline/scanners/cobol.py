@@ -48,6 +48,8 @@ _CLAUSE_WORDS: Final = frozenset(
     ["PIC", "PICTURE", "VALUE", "USAGE", "OCCURS", "REDEFINES", "COMP", "BINARY"]
 )
 
+_MAX_PROGRAMS: Final = 16
+
 _PROGRAM_RANK: Final = 0
 _DIVISION_RANK: Final = 1
 _SECTION_RANK: Final = 2
@@ -144,9 +146,11 @@ class _Scanner:
             self._finish(self._stack.pop())
 
     def _open_program(self, line: CodeLine, word: str, name: str) -> None:
-        if self._division is None:
+        if not self._program_line:
             self._close(_DIVISION_RANK)
             self._leave_unended_programs()
+        while len(self._stack) >= _MAX_PROGRAMS:
+            self._finish(self._stack.pop())
         start = self._program_line or line.first
         self._program_line = 0
         self._division = "IDENTIFICATION"

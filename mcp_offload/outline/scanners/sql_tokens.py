@@ -32,7 +32,7 @@ _ESCAPED_STRING: Final = rb"'(?:[^'\\]|''|\\(?s:.|\Z))*+(?:'|\Z)"
 _PLAIN_STRING: Final = rb"'[^']*+(?:''[^']*+)*+(?:'|\Z)"
 _DOLLAR_STRING: Final = rb"|\$(?P<tag>[A-Za-z_]\w*|)\$(?s:.*?)(?:\$(?P=tag)\$|\Z)"
 _QUOTED_NAME: Final = rb'"[^"\n]*+"?'
-_QUOTED_NAMES: Final = _QUOTED_NAME + rb"|`[^`\n]*+`?|\[[A-Za-z_][^\]\n]*+\]"
+_QUOTED_NAMES: Final = _QUOTED_NAME + rb"|`[^`\n]*+`?|\[[A-Za-z_][^\[\]\n]{0,128}+\]"
 
 PLSQL: Final = re.compile(_COMMON % (b"", _PLAIN_STRING, _QUOTED_NAME), re.I)
 SQL: Final = re.compile(_COMMON % (b"", _PLAIN_STRING + _DOLLAR_STRING, _QUOTED_NAMES), re.I)

@@ -25,7 +25,7 @@ _ATTRIBUTE: Final = re.compile(
     re.I,
 )
 _HTML: Final = re.compile(
-    rb"\s*(?:\xef\xbb\xbf)?\s*(?:<!--(?s:.{0,4000}?)-->\s*)?<(?:!doctype\s+html|html|head|body)\b", re.I
+    rb"(?:\xef\xbb\xbf)?\s*+(?:<!--(?s:.{0,4000}?)-->\s*+)?<(?:!doctype\s+html|html|head|body)\b", re.I
 )
 _XHTML: Final = re.compile(rb"<html\b", re.I)
 _RAW_END: Final = {
