@@ -11,6 +11,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 JOBS ?= 2
 PYTEST_ARGS ?=
+BENCH_ARGS ?=
 
 .PHONY: help setup check test test-fast architecture coverage demo bench docs generate format clean
 
@@ -61,7 +62,7 @@ format: $(VENV)/.stamp-dev ## rewrite what the formatter and the safe fixes can
 	$(BIN)/ruff format .
 
 bench: $(VENV)/.stamp-dev ## measure; every figure is a ratio to a floor of the same run
-	@$(BIN)/python -m pytest -p no:randomly -p no:xdist -m bench --timeout 1200 -s tests/benchmarks $(PYTEST_ARGS)
+	@$(BIN)/python -m tests.benchmarks --write docs/benchmarks.md $(BENCH_ARGS)
 
 docs: $(VENV)/.stamp-dev ## write docs/reference anew from the code
 	@$(BIN)/python tools/write_reference.py
