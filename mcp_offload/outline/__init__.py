@@ -11,7 +11,7 @@ from mcp_offload.outline.finish import finish
 from mcp_offload.outline.languages import extension_of
 from mcp_offload.outline.minified import exported_names, is_minified
 from mcp_offload.outline.scanners import SCANNERS
-from mcp_offload.outline.scanners.chunks import chunks
+from mcp_offload.outline.scanners.chunks import CHUNK_LINES, chunks
 from mcp_offload.outline.tables import GRAMMARS
 
 OUTLINE_VERSION: Final = 1
@@ -19,6 +19,9 @@ OUTLINE_VERSION: Final = 1
 
 OUT_OF_TIME: Final = "parser out of time"
 """The reason of an outline whose parse was ended by ``stop``."""
+
+NOTHING_FOUND: Final = "no definitions recognised"
+"""The reason of an outline of a text that was read well but defines nothing: chunks serve better."""
 
 _LOST_SHARE: Final = 0.2
 _PROSE: Final = frozenset(("", ".txt", ".text", ".log", ".out", ".err"))
@@ -57,7 +60,7 @@ def outline(
     if scan is not None:
         symbols = scan(view)
         if not symbols and view.strip():
-            return chunked(view, language, "no definitions recognised")
+            return chunked(view, language, NOTHING_FOUND)
         return Outline(language, True, None, finish(symbols, view))
     if extra_languages:
         return _by_guess(view, language, name, stop)
@@ -88,6 +91,8 @@ def _by_tree(view: bytes, language: str, stop: Callable[[], bool]) -> Outline:
         return chunked(view, language, OUT_OF_TIME)
     if found.lost_bytes > _LOST_SHARE * len(view):
         return chunked(view, language, "syntax errors in more than a fifth of the text")
+    if not found.symbols and view.count(b"\n") > CHUNK_LINES:
+        return chunked(view, language, NOTHING_FOUND)
     reason = "syntax errors" if found.errors else None
     return Outline(language, True, reason, finish(found.symbols, view, grammar, found.errors))
 
@@ -102,6 +107,6 @@ def _by_guess(view: bytes, language: str, name: str, stop: Callable[[], bool]) -
     except treesitter.ParseStoppedError:
         return chunked(view, language, OUT_OF_TIME)
     if not found.symbols:
-        return chunked(view, language, "no definitions recognised")
+        return chunked(view, language, NOTHING_FOUND)
     reason = "syntax errors" if found.errors else None
     return Outline(language, True, reason, finish(found.symbols, view, grammar, found.errors))

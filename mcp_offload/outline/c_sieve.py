@@ -9,7 +9,7 @@ stay true.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -25,6 +25,7 @@ _ASSIGNED = re.compile(rb"(?<![=!<>+\-*/%&|^])=(?!=)")
 _OPERATOR = re.compile(rb"\boperator\b")
 _DECORATION = re.compile(rb"\b(?:__attribute__|__declspec|alignas|decltype|[A-Z_][A-Z0-9_]{2,})\s*\(")
 _HEAD_LIMIT_BYTES = 20_000
+_RESTARTS = 100
 
 
 class _Open(NamedTuple):
@@ -69,25 +70,46 @@ class Sieve:
 
     def run(self) -> None:
         """Blank all that hides the declarations."""
-        for position, condition in self._events():
-            if condition is not None:
-                self._condition(condition)
-            elif self._skipped:
-                continue
-            elif self.code[position] == 0x7B:
-                self._opened(position)
-            else:
-                self._closed(position)
-        while self._open is not None:
-            if self._open.kind == "body":
-                self.errors.append(Span(self._open.position, len(self.code)))
-            self._open = self._open.outer
+        events = self._events()
+        at = 0
+        for _ in range(_RESTARTS):
+            for position, condition in events[at:]:
+                self._event(position, condition)
+            body = self._unclosed()
+            if body is None:
+                return
+            # A brace that is never closed: the function ends where one stands in the first column.
+            self.errors.append(Span(body.position, body.position + 1))
+            end = self.code.find(b"\n}", body.position)
+            self._open, self._groups, self._skipped = body, [], 0
+            if end < 0:
+                return
+            at = bisect_left(events, end, key=lambda event: event[0])
 
-    def _events(self) -> Iterator[tuple[int, Condition | None]]:
+    def _event(self, position: int, condition: Condition | None) -> None:
+        if condition is not None:
+            self._condition(condition)
+        elif self._skipped:
+            return
+        elif self.code[position] == 0x7B:
+            self._opened(position)
+        else:
+            self._closed(position)
+
+    def _unclosed(self) -> _Open | None:
+        """The outermost body that is still open."""
+        found: _Open | None = None
+        opened = self._open
+        while opened is not None:
+            found = opened if opened.kind == "body" else found
+            opened = opened.outer
+        return found
+
+    def _events(self) -> list[tuple[int, Condition | None]]:
         events: list[tuple[int, Condition | None]] = [(m.start(), None) for m in _BRACES.finditer(self.code)]
         events.extend((condition.start, condition) for condition in self.masked.conditions)
         events.sort(key=lambda event: event[0])
-        yield from events
+        return events
 
     @property
     def _inside(self) -> bool:
@@ -124,11 +146,8 @@ class Sieve:
 
     def _conditional(self, start: int, end: int) -> bool:
         conditions = self.masked.conditions
-        low, high = 0, len(conditions)
-        while low < high:
-            middle = (low + high) // 2
-            low, high = (middle + 1, high) if conditions[middle].start < start else (low, middle)
-        return low < len(conditions) and conditions[low].start < end
+        first = bisect_left(conditions, start, key=lambda condition: condition.start)
+        return first < len(conditions) and conditions[first].start < end
 
     def _condition(self, condition: Condition) -> None:
         if condition.word.startswith(b"if"):

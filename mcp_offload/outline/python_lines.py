@@ -5,6 +5,7 @@ One bad line makes the grammar lose the definitions around it, but indentation s
 
 from __future__ import annotations
 
+import keyword
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -18,6 +19,7 @@ _QUIET = re.compile(
     re.DOTALL,
 )
 _DEFINITION = re.compile(rb"(?:async[ \t]+)?(def|class)[ \t]+([A-Za-z_\x80-\xff][\w\x80-\xff]*)[ \t]*")
+_ASSIGNMENT = re.compile(rb"([A-Za-z_\x80-\xff][\w\x80-\xff]*)[ \t]*(?:=(?!=)|:[ \t]*[A-Za-z_\"x])")
 _CONFLICT = re.compile(rb"(?:<{7}|={7}|>{7}|\|{7})(?:[ \t]|\r?\Z)")
 _PARENTHESES = re.compile(rb"[()]")
 # What can only start a statement, so that a bracket still open before it was never closed.
@@ -44,6 +46,7 @@ class _Scan:
     quiet: bytes
     done: list[Symbol] = field(default_factory=list[Symbol])
     blocks: list[_Block] = field(default_factory=list[_Block])
+    assigned: set[tuple[str, ...]] = field(default_factory=set[tuple[str, ...]])
     decorated: int | None = None
     header: tuple[re.Match[bytes], int] | None = None
     depth: int = 0
@@ -78,8 +81,11 @@ class _Scan:
         match = _DEFINITION.match(self.quiet, begin)
         if match is not None:
             self.header = (match, indent)
-        else:
-            self.decorated = None
+            return
+        self.decorated = None
+        match = _ASSIGNMENT.match(self.quiet, begin)
+        if match is not None and not keyword.iskeyword(match[1].decode("utf-8", "replace")):
+            self._assign(match, indent)
 
     def _define(self) -> None:
         """Open the block of a header that is complete, or that the next statement shows to be broken."""
@@ -99,25 +105,48 @@ class _Scan:
         self.blocks.append(_Block(path, kind, indent, start, match.start(), params, max(body, after)))
         self.decorated = None
 
+    def _assign(self, match: re.Match[bytes], indent: int) -> None:
+        """A variable lasts until the next statement; those of functions are not listed."""
+        outer = self.blocks[-1] if self.blocks else None
+        name = match[1].decode("utf-8", "replace")
+        if outer is None:
+            self.blocks.append(
+                _Block((name,), "variable", indent, match.start(), match.start(), None, match.start())
+            )
+        elif outer.kind == "class":
+            path = (*outer.path, name)
+            self.blocks.append(
+                _Block(path, "field", indent, match.start(), match.start(), None, match.start())
+            )
+
     def _close(self, indent: int) -> None:
         while self.blocks and self.blocks[-1].indent >= indent:
             block = self.blocks.pop()
             end = max(self.last, block.body)
             body = block.body + len(self.quiet[block.body : end]) - len(self.quiet[block.body : end].lstrip())
+            if block.kind in ("variable", "field"):
+                self._once(raw(block.path, block.kind, (block.start, end), sig=(block.start, end)))
+                continue
+            sig = (block.header, block.body)
             self.done.append(
                 raw(
                     block.path,
                     block.kind,
                     (block.start, end),
                     params=block.params or None,
-                    sig=(block.header, block.body),
+                    sig=sig,
                     body=(body, end),
                 )
             )
 
+    def _once(self, variable: Symbol) -> None:
+        if variable.path not in self.assigned:
+            self.assigned.add(variable.path)
+            self.done.append(variable)
+
 
 def scan(view: bytes) -> list[Symbol]:
-    """Definitions by indentation; an unclosed bracket ends at the next line that starts a statement."""
+    """Definitions and simple assignments; an unclosed bracket ends where a line starts a statement."""
     return _Scan(_QUIET.sub(_quieted, view)).run()
 
 
@@ -145,12 +174,13 @@ def _closed(text: bytes, start: int, end: int) -> int:
 
 def corrected(found: Iterable[Symbol], view: bytes) -> list[Symbol]:
     """What the grammar found, with functions and classes as indentation tells them."""
-    blocks = scan(view)
+    done = scan(view)
+    blocks = [symbol for symbol in done if symbol.kind not in ("variable", "field")]
     opened = sorted(blocks, key=lambda symbol: (symbol.span.start_byte, -symbol.span.end_byte))
     others = [symbol for symbol in found if symbol.kind in ("variable", "field", "type")]
     stack: list[Symbol] = []
     kept: list[Symbol] = []
-    seen: set[tuple[str, ...]] = set()
+    seen = {symbol.path for symbol in done if symbol.kind in ("variable", "field")}
     at = 0
     for symbol in sorted(others, key=lambda symbol: symbol.span.start_byte):
         while at < len(opened) and opened[at].span.start_byte <= symbol.span.start_byte:
@@ -162,7 +192,7 @@ def corrected(found: Iterable[Symbol], view: bytes) -> list[Symbol]:
         if placed is not None and placed.path not in seen:
             seen.add(placed.path)
             kept.append(placed)
-    return [*blocks, *kept]
+    return [*done, *kept]
 
 
 def _placed(symbol: Symbol, outer: Symbol | None) -> Symbol | None:

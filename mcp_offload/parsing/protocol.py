@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import Final
 
 REQUEST_PREFIX: Final = struct.Struct(">IQ")
-STOPPED: Final = "parser stopped after {:.0f} s"
+STOPPED: Final = "parser stopped after {:.3g} s"
 ANSWER_PREFIX: Final = struct.Struct(">Q")
 
 

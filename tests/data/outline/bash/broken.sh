@@ -1,0 +1,8 @@
+start() {
+  if [ -f x ]; then
+    echo "unfinished
+}
+
+stop() {
+  echo )
+}
