@@ -12,6 +12,8 @@ from mcp_offload.paths.confine import ConfinedPath, Roots
 from mcp_offload.paths.openat import open_beneath
 
 _IGNORE_FILE_BYTES = 1 << 20
+# Version control's own data, and what tools generate beside sources even where no rule names it.
+NEVER_ENTERED = frozenset({".git", ".hg", ".svn", "__pycache__", "node_modules", ".venv"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +35,8 @@ class _Rules:
 def walk_files(roots: Roots, top: ConfinedPath, pattern: str | None = None) -> Iterator[WalkedFile]:
     """Yield the regular files beneath ``top`` in path order, leaving out what git ignores.
 
-    ``.gitignore`` files count from the root of ``top`` down to each directory; ``.git`` itself is
-    never entered and links are never followed. ``pattern`` is a glob relative to ``top`` with the
+    ``.gitignore`` files count from the root of ``top`` down to each directory; the directories of
+    :data:`NEVER_ENTERED` are passed over unless ``top`` is one, and links are never followed. ``pattern`` is a glob relative to ``top`` with the
     meaning it has in ``.gitignore`` (``*.py`` at any depth, ``src/**/*.ts``).
 
     Raises:
@@ -66,7 +68,7 @@ def _walk(
             )
         for name, is_dir, is_file in listed:
             path = base + name
-            if name == ".git" or not (is_dir or is_file) or _ignored(path + "/" * is_dir, rules):
+            if name in NEVER_ENTERED or not (is_dir or is_file) or _ignored(path + "/" * is_dir, rules):
                 continue
             nested = f"{inner}/{name}" if inner else name
             if is_dir:

@@ -144,6 +144,13 @@ def test_rules_above_a_subdirectory_count(tree: Path) -> None:
     assert walked(tree, "src") == walked(tree)[1:]
 
 
+def test_generated_directories_are_entered_only_when_named(tree: Path) -> None:
+    (tree / "src" / "node_modules" / "x").mkdir(parents=True)
+    (tree / "src" / "node_modules" / "x" / "index.js").write_text("", encoding="utf-8")
+    assert not [path for path in walked(tree) if "node_modules" in path]
+    assert walked(tree, "src/node_modules") == ["src/node_modules/x/index.js"]
+
+
 @pytest.mark.parametrize(
     ("pattern", "expected"),
     [("/*.py", []), ("**/*.py", ["src/app.py", "src/deep/x.py"]), ("/src/*.py", ["src/app.py"])],
