@@ -10,7 +10,7 @@ from mcp_offload.cli.environment import VARIABLES
 from mcp_offload.cli.examples import DESCRIPTIONS, EXAMPLES, EXIT_STATUSES
 
 KINDS: Final = ("file", "log", "test", "build")
-SHELLS: Final = ("bash", "zsh", "tcsh")
+SHELLS: Final = ("bash", "zsh", "fish", "tcsh")
 
 _GLOBALS: Final = ("store", "state", "workspace", "json", "verbose")
 
