@@ -18,6 +18,7 @@ class Frame(NamedTuple):
 _LIBRARY: Final = re.compile(
     r"""^(?:node:|internal/|<|\.\./sysdeps|\.\./csu|\.\./\.\./\.\./|/rustc/|\./nptl|\./stdlib|\./string)
     |node_modules/|node_modules\\|/site-packages/|/dist-packages/|/lib/python\d|\\lib\\|/usr/(?:include|lib|src|share)/
+    |/include/c\+\+/|/lib/gcc/|/lib/clang/
     |/vendor/bundle/|/gems/|/\.cargo/registry/|/sysroot|libsanitizer|compiler-rt|/go/src/(?:runtime|testing)/
     |/vendor/phpunit/|^phar:|/opt/(?:python|conda)[^/]*/lib/|/lib/ruby/|/(?:usr/local/)?go/src/|/golang/src/
     |\.asm$|/libexec/|/xunit/|^eval at|/library/(?:std|core|alloc|test)/src/|sanitizer_common""",

@@ -18,7 +18,7 @@ _CONTROL: Final = re.compile(
 # The same for bytes; leaves every LF in its place.
 _CONTROL_BYTES: Final = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]{0,4096}(?:\x07|\x1b\\)?|[ -/]*[0-Z\\^-~])")
 # Escape sequences whose ESC byte was lost on the way (some log viewers drop it).
-_BARE_SGR: Final = re.compile(r"(?<![\w\]\[])\[(?:\d{1,3}(?:;\d{1,3})*)?m")
+_BARE_SGR: Final = re.compile(r"(?<![\w\]\[])\[(?:\d{1,3}(?:;\d{1,3})*m|m(?![\w./\]-]))")
 
 # Source: GitHub Actions and Azure Pipelines raw logs ("2024-05-01T10:00:00.1234567Z text"); GitLab Runner
 # FF_TIMESTAMPS ("...Z 00O text", "00E", "+" = continued); `gh run view --log` (job TAB step TAB stamp).
@@ -36,7 +36,7 @@ _CLOCK: Final = re.compile(r"\d\d:\d\d:\d\d(?:\.\d{3})?(?: +(?:DEBUG|INFO|WARNIN
 _BUILDKIT: Final = re.compile(r"#\d+ (?:\d+\.\d+ |(?=ERROR\b|WARN\b|CACHED|DONE|CANCELED|\[))")
 _BUILDKIT_RECAP: Final = re.compile(r"\d+\.\d{1,3} (?=\S)")
 # Source: docker compose ("web-1  | text"), mozprocess ("PID 123 | text").
-_COMPOSE: Final = re.compile(r"(?:[A-Za-z][\w.-]*(?:-\d+| {1,30})?|PID \d+) *\| ")
+_COMPOSE: Final = re.compile(r"(?!TEST-|PROCESS-CRASH|SUITE-)(?:[A-Za-z][\w.-]*(?:-\d+| {1,30})?|PID \d+) *\| ")
 # Source: GitLab section markers ("section_start:1560896352:name[collapsed=true]").
 _GITLAB_SECTION: Final = re.compile(r"section_(?:start|end):\d+:[\w.-]+(?:\[[^\]]*\])?")
 # Source: Jenkins parallel branches ("[Build on X] text"); Ant tasks ("    [javac] text").
@@ -56,7 +56,7 @@ def fold(text: str) -> str:
         text = _CONTROL.sub("", text)
         if "\x08" in text:
             text = text.replace("\x08", "")
-    if "m" in text and "[" in text and _BARE_SGR.search(text):
+    if "[0m" in text or "[m" in text:
         text = _BARE_SGR.sub("", text)
     return text
 
@@ -97,7 +97,7 @@ class Peeler:
         text = raw.decode("utf-8", "replace")
         if not text.isascii() or not text.isprintable():
             text = fold(text)
-        elif "[" in text and "m" in text:
+        elif "[0m" in text or "[m" in text:
             text = _BARE_SGR.sub("", text)
         return self.unwrap(text)
 

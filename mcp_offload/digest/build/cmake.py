@@ -20,6 +20,7 @@ _CONFIGURE: Final = re.compile(r"^(?:\./)?configure: error: (?P<message>.*)$")
 _MESON: Final = re.compile(r"^(?P<file>[^\s:]*meson\.build):(?P<line>\d+):(?P<column>\d+): ERROR: (?P<message>.*)$")
 _PERCENT: Final = re.compile(r"^\[ *(?P<done>\d+)%\] (?P<what>\w+)")
 _STEPS: Final = re.compile(r"^\[(?P<done>\d+)/(?P<all>\d+)\] (?P<what>\w+)")
+_STOP: Final = re.compile(r"^(?:\S*/)?g?make(?:\[\d+\])?: \*\*\* |^ninja: (?:build stopped|error|fatal)")
 _LINES: Final = 60
 
 
@@ -33,6 +34,7 @@ class Cmake:
         self._stack = False
         self._progress: tuple[int, int] | None = None
         self._linking = False
+        self._stopped = False
 
     def feed(self, number: int, text: str) -> int:
         """Take an error's head, or the text and the call stack below it."""
@@ -70,6 +72,9 @@ class Cmake:
             self._account.tools.setdefault("cmake" if "%" in text[:7] else "ninja")
             self._progress = (int(step["done"]), int(step.groupdict().get("all") or 100))
             self._linking = step["what"] == "Linking" and "%" in text[:7]
+            return 0
+        if _STOP.match(text):
+            self._stopped = True
             return 0
         return self._body(number, text)
 
@@ -110,7 +115,7 @@ class Cmake:
         """A written build system is a good end; errors are failures."""
         self._close()
         found = self._account.findings()
-        if self._progress is not None and found.verdict in (Verdict.PASSED, Verdict.UNKNOWN):
+        if self._progress is not None and not self._stopped and found.verdict in (Verdict.PASSED, Verdict.UNKNOWN):
             done, total = self._progress
             whole = done >= total and not self._linking
             found.verdict = Verdict.PASSED if whole else Verdict.INCOMPLETE
@@ -129,6 +134,8 @@ FAMILY: Final = Family(
         r"^\s*-- (?:Configuring incomplete|Build files have been written)",
         r"^(?:\./)?configure: error: ",
         r"meson\.build:\d+:\d+: ERROR: ",
+        r"^(?:\S*/)?g?make(?:\[\d+\])?: \*\*\* ",
+        r"^ninja: (?:build stopped|error|fatal)",
         r"^\[ *\d+%\] (?:Building|Linking|Built|Generating|Scanning|Creating|Performing|Completed|Install|No )",
         r"^\[\d+/\d+\] (?:Building|Linking|Generating|Scanning|Creating|Performing|Compiling|Running|Install|Copying|Automatic|CXX|CC|AR|LINK|SOLINK|STAMP|ACTION|Re-) ?",
     ),

@@ -99,7 +99,7 @@ class Crashes:
 
     def _assertion(self, number: int, found: re.Match[str], text: str) -> int:
         message = found["message"] or text
-        draft = self._open(number, found["function"] or found["f2"] or "assert", "crash", message)
+        draft = self._open(number, plain(message), "crash", message)
         draft.file, draft.line = found["file"] or found["file2"], integer(found["line"] or found["line2"])
         self._aborted = True
         return 0
@@ -145,7 +145,7 @@ FAMILY: Final = Family(
     "crashes",
     Group.CRASH,
     (
-        r"(?:^|[: \d])(?:Segmentation fault|Aborted|Bus error|Floating point exception|Illegal instruction|Trace/breakpoint trap)(?: \(core dumped\)|$)",
+        r"(?:^|[: \d])(?:Segmentation fault|Aborted|Bus error|Floating point exception|Illegal instruction|Trace/breakpoint trap)(?: \(core dumped\)| {2,}\S|$)",
         r"^terminate called ",
         r"^libc\+\+abi",
         r": Assertion [`'].* failed",

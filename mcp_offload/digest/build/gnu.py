@@ -12,7 +12,7 @@ from .collect import Collector, Draft, integer, plain
 # Source: GNU coding standards, 4.4 "Formatting Error Messages".
 _DIAGNOSTIC: Final = re.compile(
     r"^\s{0,16}(?P<file>(?:[A-Za-z]:[\\/])?[^\s:()\[\]|][^:()|]*?):(?P<line>\d+)(?::(?P<column>\d+))?(?:-\d+)?: ?"
-    r"(?P<severity>(?:fatal |internal compiler |syntax )?[Ee]rror|warning|note|remark|info):? *(?P<message>.*)$"
+    r"(?P<severity>(?:fatal |internal compiler |syntax )?[Ee]rror|warning|note|remark|info)(?:\[(?P<code>[A-Z]+\d+)\])?:? *(?P<message>.*)$"
 )
 _DRIVER: Final = re.compile(
     r"^(?P<tool>(?:\S*/)?(?:cc1(?:plus|obj)?|g?cc|g\+\+|c\+\+|clang(?:\+\+)?(?:-\d+)?|as|cpp|cobc|gfortran|ghc|swiftc|f951)"
@@ -27,6 +27,7 @@ _COUNT: Final = re.compile(
     r"|^(?P<some>\d+) warnings?$"
 )
 _SYMBOL: Final = re.compile(r"^\s+symbol:\s+(?P<symbol>.*)$")
+_FOUND: Final = re.compile(r"^ (?:found   :|required:) ")
 _TARGET: Final = re.compile(r"^(?:\S*/)?g?make(?:\[\d+\])?: \*\*\* \[(?:[^\]]*: )?(?P<target>[^\]:]+)\] (?!.*ignored)")
 _NINJA: Final = re.compile(r"^FAILED: (?:\[code=\d+\] )?(?P<target>\S+)")
 _CARET: Final = re.compile(r"^\s*(?:\d+ )?\||^\s*[~^*]|^\s+\S|^\s*$|^(?:cc1|compilation terminated|Please submit|See <)")
@@ -116,7 +117,8 @@ class Gnu:
         tool = _TOOLS.get(extension, "cc")
         message = found["message"].strip() or severity
         key = (file, line, column, message)
-        draft = Draft("", "compile", file, line, message, number, tool, column, self._origin_start, number)
+        code = found["code"] or ""
+        draft = Draft(code, "compile", file, line, message, number, tool, column, self._origin_start, number)
         if self._origin is not None and is_library(Frame(file, line)):
             draft.file, draft.line, draft.column = self._origin
         self._account.open(draft, key)
@@ -165,6 +167,8 @@ class Gnu:
             draft.message = f"cannot find symbol: symbol:   {symbol['symbol']}"
             draft.name = f"cannot find symbol: {symbol['symbol']}"
             draft.number, draft.start = number, draft.start or draft.number
+        elif draft.tool == "scalac" and draft.message.endswith(";") and _FOUND.match(text):
+            draft.message = f"{draft.message} {' '.join(text.split())};"
         elif number != draft.number + 1 and not _CARET.match(text):
             self._settle()
             return 0
@@ -233,7 +237,7 @@ FAMILY: Final = Family(
     "compiler",
     Group.BUILD,
     (
-        r":\d+(?::\d+)?(?:-\d+)?: ?(?:fatal |internal compiler |syntax )?[Ee]rror:? ",
+        r":\d+(?::\d+)?(?:-\d+)?: ?(?:fatal |internal compiler |syntax )?[Ee]rror(?:\[E\d+\])?:? ",
         r":\s+(?:recursively )?required (?:from|by) ",
         r": In (?:instantiation|substitution) of ",
         r"^(?:\S*/)?(?:cc1(?:plus|obj)?|g?cc|g\+\+|c\+\+|clang(?:\+\+)?|cobc|gfortran|ghc|swiftc|f951)(?:-[\d.]+)?: (?:fatal )?error: ",

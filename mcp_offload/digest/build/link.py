@@ -10,16 +10,17 @@ from .collect import Collector, Draft, integer
 
 _LD: Final = r"(?:\S*/)?(?:ld(?:\.(?:bfd|gold|lld|mold))?|ld64\.lld|lld-link|wasm-ld|mold|gold|link)(?:\.exe)?"
 _UNDEFINED: Final = re.compile(
-    r"^(?:" + _LD + r": )?(?P<place>\S[^:]*?)?(?::(?P<line>\d+)|:?\([^()]*\+0x[0-9a-f]+\)|: in function [^:]+): "
+    r"^(?:" + _LD + r": )?(?P<place>\S+?)?(?::(?P<line>\d+)|:?\([^()]*\+0x[0-9a-f]+\)|: in function [^:]+|:function [^:]+): "
     r"(?:error: )?undefined reference to [`'‘](?P<symbol>.+)['’]$"
 )
 _DUPLICATE: Final = re.compile(
-    r"^(?:" + _LD + r": )?(?P<place>\S[^:]*?)(?::(?P<line>\d+)|:?\([^()]*\+0x[0-9a-f]+\)): "
+    r"^(?:" + _LD + r": )?(?P<place>\S+?)(?::(?P<line>\d+)|:?\([^()]*\+0x[0-9a-f]+\)): "
     r"(?:error: )?(?P<message>multiple definition of [`'‘](?P<symbol>[^'’]+)['’].*)$"
 )
 _MESSAGE: Final = re.compile(r"^(?P<tool>" + _LD + r"): (?:(?P<severity>error|fatal error): )?(?P<message>.*)$")
 _SYMBOL: Final = re.compile(r"^(?:undefined (?:hidden |protected |reference to )?(?:symbol:? ?)?|duplicate symbol: )(?P<symbol>.+)$")
-_LIBRARY: Final = re.compile(r"^(?:cannot find|unable to find library|library not found for|library:? ?)\s*(?P<library>-l\S+|\S+?)(?::|$| )")
+_GOLD: Final = re.compile(r"^\S+: multiple definition of '(?P<symbol>[^']+)'$")
+_LIBRARY: Final = re.compile(r"^(?:cannot find|unable to find library|library not found for|library:? ?)\s*(?P<library>-l[^\s:]+|\S+?)(?::|$| )")
 _FATAL: Final = re.compile(
     r"^(?:cannot (?:find|open)|unable to find library|library not found|symbol\(s\) not found|file not recognized"
     r"|final link failed|unrecognized option|duplicate symbol|undefined symbol|.*: relocation R_\S+ against"
@@ -53,7 +54,7 @@ class Linker:
                 symbol = found["symbol"]
                 message = what.format(symbol) if what else found["message"]
                 name = symbol if what else f"multiple definition of {symbol}"
-                file = (found["place"] or "").rsplit(":", 1)[-1] or None
+                file = (found["place"] or "").split(":function")[0].rsplit(":", 1)[-1] or None
                 return self._open(number, name, file, integer(found["line"]), message, (bool(what), symbol))
         if _APPLE_HEAD.match(text):
             self._account.close()
@@ -79,7 +80,10 @@ class Linker:
             return 0
         symbol = _SYMBOL.match(message)
         library = _LIBRARY.match(message)
-        name = symbol["symbol"] if symbol else library["library"] if library else message
+        name = symbol["symbol"].rsplit(": ", 1)[-1] if symbol else library["library"] if library else message
+        doubled = _GOLD.match(message)
+        if doubled:
+            name = f"multiple definition of {doubled['symbol']}"
         if "too many errors emitted" in message:
             self._account.notes.append("the linker stopped listing errors")
             return 0

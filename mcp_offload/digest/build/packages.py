@@ -9,6 +9,7 @@ from ..family import Family, Findings, Group
 from .collect import Collector, Draft, plain
 
 _NPM: Final = re.compile(r"^npm (?:error|ERR!) ?(?P<rest>.*)$")
+_NPM_DONE: Final = re.compile(r"^(?:added|removed|changed|up to date|audited)\b.* packages?\b.* in \d+")
 _NPM_CODE: Final = re.compile(r"^code (?P<code>[A-Z]\w*|\d+)$")
 _NPM_SCRIPT: Final = re.compile(r"^Lifecycle script `(?P<script>[^`]+)` failed|^Missing script: \"?(?P<missing>[^\"]+)\"?")
 _NPM_QUIET: Final = re.compile(
@@ -43,6 +44,10 @@ class Packages:
 
     def feed(self, number: int, text: str) -> int:
         """Take a line of npm, pnpm, yarn or pip."""
+        if _NPM_DONE.match(text):
+            self._account.tools.setdefault("npm")
+            self._account.ended_well = True
+            return 0
         npm = _NPM.match(text)
         if npm:
             self._npm(number, npm["rest"].strip())
@@ -146,6 +151,7 @@ FAMILY: Final = Family(
     Group.BUILD,
     (
         r"^npm (?:error|ERR!)",
+        r"^(?:added|removed|changed|up to date|audited) .*packages?.* in \d+",
         r"ERR_PNPM_\w+ ",
         r"^\s*ELIFECYCLE\s",
         r"YN\d{4}: .*(?:can't|couldn't|failed|not found|No candidates|exited with)",

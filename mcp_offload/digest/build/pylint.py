@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Final
 
 from ..family import Family, Findings, Group
@@ -21,6 +22,10 @@ _RUFF_ARROW: Final = re.compile(r"^\s*--> (?P<file>.+?):(?:cell \d+:)?(?P<line>\
 _PYLINT: Final = re.compile(
     r"^(?P<file>[^\s:][^:]*\.pyi?):(?P<line>\d+):(?P<column>\d+): (?P<code>[CRWEFI]\d{4}): (?P<message>.*?)(?: \((?P<symbol>[a-z][\w-]+)\))?$"
 )
+_PARSEABLE: Final = re.compile(
+    r"^(?P<file>[^\s:][^:]*\.pyi?):(?P<line>\d+): \[(?P<code>[A-Z]+\d+)(?:\((?P<symbol>[\w-]+)\))?[^\]]*\] (?P<message>.*)$"
+)
+_RULE: Final = re.compile(r"^\s+\S.* \((?P<rule>report\w+)\)$")
 _PYRIGHT: Final = re.compile(
     r"^\s*(?P<file>\S.*?\.pyi?):(?P<line>\d+):(?P<column>\d+) - (?P<severity>error|warning|information): (?P<message>.*?)(?: \((?P<code>report\w+)\))?$"
 )
@@ -37,18 +42,18 @@ class PythonChecks:
         self._account = Collector()
         self._head: tuple[int, str, str] | None = None
         self._full = False
-        self._format = 0
+        self._ruff = False
 
     def feed(self, number: int, text: str) -> int:
         """Take a diagnostic, the frame below it, or a closing line."""
         arrow = _RUFF_ARROW.match(text)
         if arrow and self._head is not None:
             return self._full_form(number, arrow)
-        for form, tool in ((_PYLINT, "pylint"), (_MYPY, "mypy"), (_PYRIGHT, "pyright"), (_CONCISE, "ruff")):
+        for form, tool in ((_PYLINT, "pylint"), (_PARSEABLE, "pylint"), (_MYPY, "mypy"), (_PYRIGHT, "pyright"), (_CONCISE, "ruff")):
             found = form.match(text)
             if found:
                 return self._row(number, found, tool)
-        if self._closing(text):
+        if self._closing(number, text):
             self._account.close()
             self._head = None
             return 0
@@ -73,12 +78,12 @@ class PythonChecks:
         if tool == "ruff" and not re.match(r".*\.(?:pyi?|ipynb|toml|pyx)$", row["file"]):
             return 0
         name = row.get("symbol") and f"{code} {row['symbol']}" or code or message
-        draft = Draft(name, "lint", row["file"], int(row["line"]), message, number, tool, integer(row["column"]))
+        draft = Draft(name, "lint", row["file"], int(row["line"]), message, number, tool, integer(row.get("column")))
         draft.end = number
         if tool == "ruff":
             draft.message = f"{code} {message}" if code[:1].isupper() else message
         self._account.open(draft, (draft.file, draft.line, draft.column, name, message))
-        return 0
+        return 4 if tool == "pyright" else 0
 
     def _full_form(self, number: int, arrow: re.Match[str]) -> int:
         assert self._head is not None
@@ -95,14 +100,18 @@ class PythonChecks:
         if draft is None or not re.match(r"^\s*\d*\s*\||^\s*$|^help: |^\s|^\d+ [+-]", text):
             self._account.close()
             return 0
+        rule = _RULE.match(text) if draft.tool == "pyright" else None
+        if rule and draft.name == draft.message:
+            draft.name = rule["rule"]
         if text.strip():
             self._account.extend(number)
         return self._account.room()
 
-    def _closing(self, text: str) -> bool:
+    def _closing(self, number: int, text: str) -> bool:
         account = self._account
         found = _FOUND.match(text)
         if found and account.tools:
+            self._ruff = self._ruff or "." in text[-2:] or "fixed" in text
             account.stated.append(int(found["left"] or found["errors"]))
             return True
         end = _PYRIGHT_END.match(text)
@@ -116,24 +125,28 @@ class PythonChecks:
             account.tools.setdefault({"S": "mypy", "A": "ruff"}[text[0]])
             account.ended_well = True
             return True
-        own = _MYPY_FILE.match(text)
+        own, style = _MYPY_FILE.match(text), _BLACK.match(text)
         if own:
             message = own["message"] or own["own"]
-            draft = Draft(message, "lint", own["file"], None, message, 0, "mypy")
-            account.notes.append(message)
-            account.tools.setdefault(draft.tool)
-            account.ended_badly = True
+            account.open(Draft(message, "config", own["file"], None, message, number, "mypy", None, 0, number))
             return True
-        style = _BLACK.match(text)
         if style:
-            account.tools.setdefault("formatter")
-            account.ended_badly = True
+            file = style["file"] or style["ruff"]
+            name = "cannot format" if style["message"] else "would reformat"
+            message = style["message"] or text
+            account.open(Draft(name, "lint", file, None, message, number, "formatter", None, 0, number))
             return True
         return False
 
     def finish(self, last: int) -> Findings:
-        """Errors as stated once at the end, else as counted."""
-        return self._account.findings()
+        """Errors as stated once at the end, else as counted; flake8 writes ruff's form but no last line."""
+        found = self._account.findings()
+        if "ruff" in found.tools and not self._ruff and found.failures:
+            found.tools = tuple("flake8" if tool == "ruff" else tool for tool in found.tools)
+            found.failures = [
+                replace(item, tool="flake8") if item.tool == "ruff" else item for item in found.failures
+            ]
+        return found
 
 
 FAMILY: Final = Family(
@@ -148,6 +161,8 @@ FAMILY: Final = Family(
         r"^\d+ errors?, \d+ warnings?, \d+ info",
         r"^(?:Success: no issues found|All checks passed!)",
         r"^mypy: error: ",
+        r"\.pyi?:\d+: \[[A-Z]+\d+",
+        r"^error: cannot format ",
         r"^would reformat ",
         r"^Would reformat: ",
     ),

@@ -121,7 +121,10 @@ class PythonTrace:
         return _LINES
 
     def _inside(self, number: int, text: str, trace: _Trace) -> int:
-        body = _PREFIX.sub("", text) if "|" in trace.prefix or "+" in trace.prefix else text
+        if "|" in trace.prefix or "+" in trace.prefix:
+            body = _PREFIX.sub("", text)
+        else:
+            body = text.removeprefix(trace.prefix)
         if body.startswith((" ", "\t")) or not body.strip():
             if body.strip() and len(trace.rows) < 2000:
                 trace.rows.append(body)
@@ -185,7 +188,8 @@ class PythonTrace:
         found = list(frames(trace.rows))
         if _SYNTAX.match(kind) and found:
             return found[-1]
-        return choose(found, last=True) or (found[-1] if found else None)
+        real = [frame for frame in found if not frame.file.startswith("<")]
+        return choose(real, last=True) or (real[-1] if real else None)
 
     def _between(self, number: int, text: str) -> int:
         """Look at the lines after an exception: did the process end with it, or was it dealt with?"""

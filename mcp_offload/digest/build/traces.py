@@ -25,7 +25,8 @@ _NODE_END: Final = re.compile(r"^Node\.js v\d+|^Bun v\d|^error: Uncaught")
 _RUBY: Final = re.compile(r"^(?P<file>[^\s:]+\.rb|bin/\w+):(?P<line>\d+):in [`'](?P<function>[^']*)': (?P<message>.*) \((?P<type>[A-Z]\w*(?:::\w+)*)\)$")
 _PHP: Final = re.compile(r"^(?:PHP )?(?P<what>Fatal|Parse) error: +(?:Uncaught )?(?P<message>.*?) in (?P<file>/?\S+?)(?::| on line )(?P<line>\d+)$")
 _PERL: Final = re.compile(r"^(?P<message>.*\S) at (?P<file>\S+\.p[lm]) line (?P<line>\d+)\.$")
-_FRAME_LINE: Final = re.compile(r"^\s+(?:at |\.\.\. )|^\s*from |^\s+\S|^#\d+ |^Stack trace|^\s*$|^goroutine |^\S+\(.*\)$|^created by |^exit status \d+|^\[signal ")
+_NODE_FROM: Final = re.compile(r"^- (?P<file>/\S+|[A-Za-z]:\\\S+)$|imported from (?P<importer>\S+)$")
+_FRAME_LINE: Final = re.compile(r"^\s+(?:at |\.\.\. )|^\s*from |^\s+\S|^#\d+ |^Stack trace|^Require stack|^- /|^\s*$|^goroutine |^\S+\(.*\)$|^created by |^exit status \d+|^\[signal ")
 _LINES: Final = 120
 
 
@@ -35,6 +36,7 @@ class Traces:
     def __init__(self) -> None:
         self._account = Collector()
         self._frames: list[Frame] = []
+        self._outer: list[Frame] = []
         self._mode = ""
 
     def feed(self, number: int, text: str) -> int:
@@ -66,7 +68,7 @@ class Traces:
         return 0
 
     def _open(self, mode: str, draft: Draft) -> int:
-        self._mode, self._frames = mode, []
+        self._mode, self._frames, self._outer = mode, [], []
         self._account.open(draft, (draft.name, draft.message, draft.number))
         return _LINES
 
@@ -116,12 +118,13 @@ class Traces:
             draft.name = f"{caused['type']} (root cause)"
             draft.message, draft.number = text.strip(), number
             draft.key = (draft.name, draft.message, number)
-            self._frames = []
+            self._outer, self._frames = self._frames or self._outer, []
         elif not _FRAME_LINE.match(text) and not _NODE_END.match(text):
             self._settle()
             return 0
         elif len(self._frames) < 100:
             self._frames.extend(frames((text,)))
+        self._importer(text, draft)
         if text.strip():
             self._account.extend(number)
             draft.traceback = Lines(draft.start, number)
@@ -129,6 +132,14 @@ class Traces:
         if left <= 0:
             self._settle()
         return max(0, left)
+
+    @staticmethod
+    def _importer(text: str, draft: Draft) -> None:
+        """A module that is not found is blamed on the file that asked for it."""
+        if draft.tool == "node" and draft.file and draft.file.startswith("node:"):
+            found = _NODE_FROM.search(text)
+            if found:
+                draft.file, draft.line = found["file"] or found["importer"], None
 
     def _node(self, number: int, text: str, draft: Draft) -> int:
         """Between node's head and its exception stand a line of code and a caret."""
@@ -139,6 +150,7 @@ class Traces:
             draft.key = (draft.name, draft.message, number)
             self._mode = "node"
             self._frames = []
+            self._importer(text, draft)
             self._account.tools.setdefault("node")
             return _LINES
         if number - draft.start > 12 or _HEAD_ONLY.match(text):
@@ -158,7 +170,8 @@ class Traces:
             if not len(self._account.failures) and self._account.tools:
                 self._account.tools.pop(draft.tool, None)
             return
-        place = choose(frame for frame in self._frames if not _GO_NOISE.search(frame.file))
+        # Of a cause, the frames that it shares with the exception around it are not repeated.
+        place = choose(frame for frame in self._frames if not _GO_NOISE.search(frame.file)) or choose(self._outer)
         if place is not None and draft.tool in ("java", "dotnet", "go", "node"):
             draft.file, draft.line = place.file, place.line
         elif draft.tool == "node" and draft.file and draft.file.startswith("node:"):

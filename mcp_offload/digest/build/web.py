@@ -28,6 +28,7 @@ _WEBPACK_END: Final = re.compile(r"^webpack [\d.]+ compiled (?P<how>successfully
 _ESBUILD: Final = re.compile(r"^(?:\u2718|X|\u2717) \[ERROR\] (?P<message>.*)$")
 _ESBUILD_AT: Final = re.compile(r"^\s+(?P<file>\S.*?):(?P<line>\d+):(?P<column>\d+):?$")
 _VITE: Final = re.compile(r"^(?:error during build:|x Build failed|\u2717 Build failed|\[vite\]: Rollup failed|RollupError: )\s*(?P<message>.*)$")
+_VITE_FILE: Final = re.compile(r"^file: (?P<file>\S+?)(?::(?P<line>\d+):(?P<column>\d+))?$")
 _LINES: Final = 40
 
 
@@ -120,10 +121,18 @@ class Web:
                 draft.key = (draft.file, draft.line, draft.column, draft.message)
             self._account.extend(number)
             return max(0, _LINES - (number - draft.start))
+        if draft.tool == "vite" and number == draft.number + 1 and draft.message.startswith("error during"):
+            draft.message, draft.name, draft.number, draft.start = text.strip(), plain(text), number, draft.number
+            draft.key = draft.message
+        file = _VITE_FILE.match(text)
+        if draft.tool == "vite" and file and draft.file is None:
+            draft.file, draft.line, draft.column = file["file"], integer(file["line"]), integer(file["column"])
+            self._account.extend(number)
+            return _LINES
         at = _ESBUILD_AT.match(text)
         if draft.tool in ("esbuild", "vite") and at and draft.file is None:
             draft.file, draft.line, draft.column = at["file"], int(at["line"]), int(at["column"])
-        elif not (text.startswith((" ", "\t")) or re.match(r"^\d+\s", text)):
+        elif number > draft.number and not (text.startswith((" ", "\t")) or re.match(r"^\d+\s", text)):
             self._account.close()
             return 0
         self._account.extend(number)

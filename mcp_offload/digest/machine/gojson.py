@@ -39,8 +39,9 @@ class _Case:
                 for _, later in self.lines[at:]:
                     frame = _FRAME.match(later)
                     if frame and "/src/runtime/" not in later and "/src/testing/" not in later:
-                        return number, text.strip(), frame["file"], int(frame["line"]), None
-                return number, text.strip(), None, None, None
+                        message = text.strip().removesuffix(" [recovered]")
+                        return number, message, frame["file"], int(frame["line"]), None
+                return number, text.strip().removesuffix(" [recovered]"), None, None, None
             found = _PLACE.match(text)
             if found and chosen is None:
                 column = int(found["column"]) if found["column"] else None

@@ -101,11 +101,11 @@ class ReportLog:
 
 
 class MypyJson:
-    """Reads mypy's diagnostics, one object a line."""
+    """Reads the diagnostics of mypy and ruff, one object a line."""
 
     def __init__(self) -> None:
         self._failures = FailureSet()
-        self._seen = False
+        self._tool = ""
         self._warnings = 0
 
     def feed(self, number: int, text: str) -> int:
@@ -114,10 +114,12 @@ class MypyJson:
             row: Any = json.loads(text)
         except (ValueError, RecursionError):
             return 0
+        if isinstance(dict_of(row).get("location"), dict) and text_of(row, "filename"):
+            return self._ruff(number, row)
         severity = text_of(row, "severity")
         if not severity:
             return 0
-        self._seen = True
+        self._tool = "mypy json"
         if severity != "error":
             self._warnings += severity == "warning"
             return 0
@@ -127,16 +129,25 @@ class MypyJson:
         self._failures.add(Failure(name, "lint", *where, message, number, block, "mypy", int_of(row, "column")))
         return 0
 
+    def _ruff(self, number: int, row: Any) -> int:
+        """Ruff's ``json-lines``."""
+        self._tool = "ruff json"
+        message, block = first_line(text_of(row, "message")), Lines(number, number)
+        where = (text_of(row, "filename"), int_of(row, "location", "row"))
+        name, column = text_of(row, "code") or "invalid-syntax", int_of(row, "location", "column")
+        self._failures.add(Failure(name, "lint", *where, message, number, block, "ruff", column))
+        return 0
+
     def finish(self, last: int) -> Findings:
         """Errors as counted."""
-        if not self._seen:
+        if not self._tool:
             return Findings()
         verdict = Verdict.FAILED if len(self._failures) else Verdict.UNKNOWN
         totals = {"errors": len(self._failures), "warnings": self._warnings}
-        return Findings(("mypy json",), self._failures.items, totals, verdict, unlisted=self._failures.unlisted)
+        return Findings((self._tool,), self._failures.items, totals, verdict, unlisted=self._failures.unlisted)
 
 
 REPORTLOG: Final = Family(
     "pytest-reportlog", Group.TESTS, (r'^\{.*"\$report_type": ?"',), ReportLog, full_lines=True
 )
-MYPY: Final = Family("mypy json", Group.LINT, (r'^\{"file": ".*"severity": "',), MypyJson, full_lines=True)
+MYPY: Final = Family("mypy json", Group.LINT, (r'^\{"file": ".*"severity": "', r'^\{"cell":.*"filename":'), MypyJson, full_lines=True)
