@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
@@ -23,9 +23,9 @@ from mcp_types import (
 from mcp_offload.errors import OffloadError
 from mcp_offload.settings import Settings
 from mcp_offload.tokens import TokenCounter
-from mcp_offload.tools.arguments import read_arguments
+from mcp_offload.tools.arguments import ToolArguments, read_arguments
 from mcp_offload.tools.catalog import ToolSpec, listed_tools, tools_of
-from mcp_offload.tools.perform import Call, perform
+from mcp_offload.tools.perform import Call, Result, perform
 from mcp_offload.tools.present import present_json, present_text
 from mcp_offload.wire.errors import INTERNAL_TEXT, error_json, error_text
 from mcp_offload.wire.monitor import CallMonitor
@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 #: A call that is done by then reports nothing.
 PROGRESS_AFTER_SECONDS: Final = 1.0
 PROGRESS_EVERY_SECONDS: Final = 0.5
+READ_AGAIN: Final = 3
+#: Below this the service has no room for a header, a line and a marker.
+LEAST_TOKENS: Final = 120
 
 _log = logging.getLogger(__name__)
 
@@ -123,14 +126,30 @@ class ToolRunner:
             given = read_arguments(job.spec.arguments, job.arguments)
             max_tokens = getattr(given, "max_tokens", None) or self._settings.max_tokens
             call = Call(self._open_service(), self._session, job.monitor, max_tokens)
-            result = perform(call, given)
-            data = present_json(result) if job.with_json else None
-            return reply(present_text(given, result), self._budget(max_tokens), data=data)
+            budget = self._budget(max_tokens)
+            result, text = self._fitting(job, call, given, budget)
+            return reply(text, budget, data=present_json(result) if job.with_json else None)
         except OffloadError as exc:
             return self._failure(error_text(exc), error_json(exc) if job.with_json else None)
         except Exception as exc:  # noqa: BLE001 - a defect must cost one call, not the session
             _log.exception("%s failed", job.name)
             return self._failure(INTERNAL_TEXT, error_json(exc) if job.with_json else None)
+
+    def _fitting(self, job: _Job, call: Call, given: ToolArguments, budget: Budget) -> tuple[Result, str]:
+        """The result and its text; read again with less where hidden characters made it too long.
+
+        So the marker for what is left out stays exact: the service alone can name it.
+        """
+        result = perform(call, given)
+        text = present_text(given, result)
+        for _ in range(READ_AGAIN):
+            share = budget.share(scrub_text(text))
+            if share >= 1 or not job.spec.annotations.read_only_hint or call.max_tokens <= LEAST_TOKENS:
+                break
+            call = replace(call, max_tokens=max(LEAST_TOKENS, int(call.max_tokens * share * 0.9)))
+            result = perform(call, given)
+            text = present_text(given, result)
+        return result, text
 
     def _budget(self, max_tokens: int) -> Budget:
         return Budget(max_tokens, self._settings.max_reply_bytes, self._count)

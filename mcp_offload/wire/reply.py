@@ -25,11 +25,16 @@ class Budget:
 
     def fits(self, text: str) -> bool:
         """Whether ``text`` is within both limits."""
+        return self.share(text) >= 1
+
+    def share(self, text: str) -> float:
+        """How much of ``text`` the tighter limit has room for; 1 or more where all of it fits."""
         size_bytes = len(text.encode("utf-8", "surrogatepass"))
-        if size_bytes > self.max_bytes:
-            return False
+        by_bytes = self.max_bytes / max(1, size_bytes)
         # A token stands for at least one byte, so few bytes need no count.
-        return size_bytes <= self.max_tokens or self.count(text) <= self.max_tokens
+        if size_bytes <= self.max_tokens or by_bytes < 0.5:
+            return by_bytes
+        return min(by_bytes, self.max_tokens / self.count(text))
 
 
 def fit(text: str, budget: Budget) -> str:

@@ -134,13 +134,19 @@ async def test_control_sequences_are_made_visible(settings: Settings, mode: Mode
 
 
 @covers("reply-visible")
-async def test_hidden_characters_do_not_break_the_budget(settings: Settings, mode: Mode) -> None:
-    raw = "\x1b[31m\u202e\u2066x\u2069\n" * 2_000
+@pytest.mark.parametrize("max_tokens", [200, 500, 2_000, 10_000])
+async def test_hidden_characters_do_not_break_the_budget_nor_the_marker(
+    settings: Settings, mode: Mode, max_tokens: int
+) -> None:
+    raw = "\x1b[31m\u202e\u2066x\u2069\n" * 5_000
     async with connected(settings, mode) as client:
         await call(client, "store_artifact", content=raw, name="c.log", kind="log")
-        text = await call(client, "read_handle", handles=["l1"], max_tokens=500)
-    assert COUNT(text) <= 500
-    assert text.split("\n")[-1].startswith("... ")
+        text = await call(client, "read_handle", handles=["l1"], max_tokens=max_tokens)
+    assert COUNT(text) <= max_tokens
+    assert len(text.encode()) <= settings.max_reply_bytes
+    *_, last = text.split("\n")
+    shown = text.count("␛")
+    assert re.match(rf"\.\.\. l1#L{shown + 1}-5000 ", last)
 
 
 @covers("reply-json", "reply-text")

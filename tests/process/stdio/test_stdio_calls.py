@@ -11,7 +11,7 @@ from mcp import Client, StdioServerParameters
 from mcp_types import CallToolResult, TextContent
 
 from tests.interaction.requirements import covers
-from tests.process.stdio.rig import Rig, server_command
+from tests.process.stdio.rig import ENVELOPE, Rig, server_command
 
 pytestmark = pytest.mark.process
 
@@ -35,22 +35,30 @@ sys.exit(main())
 """
 
 
+@pytest.fixture(params=["handshake", "envelope"])
+def era(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
 @pytest.fixture
-def slow(tmp_path: Path) -> Iterator[Rig]:
+def slow(tmp_path: Path, era: str) -> Iterator[Rig]:
     command = server_command(tmp_path)
     with Rig([command[0], "-c", SLOW, *command[3:]], tmp_path) as rig:
-        rig.greet()
+        if era == "handshake":
+            rig.greet()
+        else:
+            rig.answer(rig.ask("server/discover", {"_meta": ENVELOPE}))
         yield rig
 
 
-def _slow_call(rig: Rig) -> int:
-    params = {"name": "read_handle", "arguments": {"handles": ["x"]}, "_meta": {"progressToken": "t"}}
-    return rig.ask("tools/call", params)
+def _slow_call(rig: Rig, era: str) -> int:
+    meta = {"progressToken": "t", **(ENVELOPE if era == "envelope" else {})}
+    return rig.ask("tools/call", {"name": "read_handle", "arguments": {"handles": ["x"]}, "_meta": meta})
 
 
 @covers("progress", "reply-visible")
-def test_a_long_call_reports_rising_progress(slow: Rig) -> None:
-    _slow_call(slow)
+def test_a_long_call_reports_rising_progress(slow: Rig, era: str) -> None:
+    _slow_call(slow, era)
     seen = [slow.receive() or {} for _ in range(3)]
     assert {one["method"] for one in seen} == {"notifications/progress"}
     params = [one["params"] for one in seen]
@@ -63,12 +71,13 @@ def test_a_long_call_reports_rising_progress(slow: Rig) -> None:
 
 
 @covers("cancel")
-def test_a_cancelled_call_stops_and_is_not_answered(slow: Rig) -> None:
-    call = _slow_call(slow)
+def test_a_cancelled_call_stops_and_is_not_answered(slow: Rig, era: str) -> None:
+    call = _slow_call(slow, era)
     assert (slow.receive() or {})["method"] == "notifications/progress"
     slow.tell("notifications/cancelled", {"requestId": call, "reason": "enough"})
+    meta = {"_meta": ENVELOPE} if era == "envelope" else None
     while "stopped by OperationCancelledError" not in slow.errors():
-        assert slow.answer(slow.ask("ping"))["result"] == {}
+        assert "tools" in slow.answer(slow.ask("tools/list", meta))["result"]
     slow.hang_up()
     assert [one for one in slow.rest() if one.get("id") == call] == []
 
@@ -89,8 +98,8 @@ def test_cancelling_what_has_been_answered_does_nothing(tmp_path: Path) -> None:
 
 
 @covers("lifecycle-pending")
-def test_a_call_in_flight_at_the_end_of_input_is_answered_and_stopped(slow: Rig) -> None:
-    call = _slow_call(slow)
+def test_a_call_in_flight_at_the_end_of_input_is_answered_and_stopped(slow: Rig, era: str) -> None:
+    call = _slow_call(slow, era)
     assert (slow.receive() or {})["method"] == "notifications/progress"
     slow.hang_up()
     answers = [one for one in slow.rest() if "method" not in one]
