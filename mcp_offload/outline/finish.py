@@ -15,6 +15,8 @@ from mcp_offload.outline.lines import Lines
 
 _BLANK = b" \t\r\f\v"
 _SPACES = b" \t\r\n\f\v"
+# No indentation is looked for farther into a line: on a document of one line that would be quadratic.
+_MAX_INDENT_BYTES = 1024
 
 
 def finish(
@@ -65,7 +67,10 @@ def _name_offset(symbol: Symbol, view: bytes) -> int:
 
 def _line_start(view: bytes, start: int) -> int:
     """The start of the line where only white space stands before ``start`` on it."""
-    opening = view.rfind(b"\n", 0, start) + 1
+    floor = max(0, start - _MAX_INDENT_BYTES)
+    opening = view.rfind(b"\n", floor, start) + 1
+    if opening == 0 and floor > 0:
+        return start
     if opening == 0 and view.startswith(b"\xef\xbb\xbf") and start >= 3:
         opening = 3
     return opening if not view[opening:start].strip(_BLANK) else start

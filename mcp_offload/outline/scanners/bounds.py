@@ -42,24 +42,34 @@ class Sieve:
         return depth <= self.max_depth
 
     def settle(self, records: list[_Item], *, final: bool = False) -> list[_Item]:
-        """``records`` as they are while they fit, else without their deepest levels."""
+        """``records`` as they are while they fit, else without their deepest levels.
+
+        Of the first level that does not fit as a whole the first records stay.
+        """
         if len(records) <= self._limit * (1 if final else 2):
             return records
-        self.max_depth = _depth_that_fits(records, self._limit)
-        return [record for record in records if record.depth <= self.max_depth][: self._limit]
+        whole, room = _levels_that_fit(records, self._limit)
+        self.max_depth = whole + 1
+        kept: list[_Item] = []
+        for record in records:
+            if record.depth == whole + 1:
+                room -= 1
+            if record.depth <= whole or (record.depth == whole + 1 and room >= 0):
+                kept.append(record)
+        return kept
 
 
-def _depth_that_fits(records: Sequence[HasDepth], limit: int) -> int:
-    """The deepest level that can be kept whole, at least 1."""
+def _levels_that_fit(records: Sequence[HasDepth], limit: int) -> tuple[int, int]:
+    """The deepest level that can be kept whole, and how many records there is room for below it."""
     counts: dict[int, int] = {}
     for record in records:
         counts[record.depth] = counts.get(record.depth, 0) + 1
-    total = 0
+    room = limit
     for depth in sorted(counts):
-        total += counts[depth]
-        if total > limit:
-            return max(1, depth - 1)
-    return MAX_DEPTH
+        if counts[depth] > room:
+            return depth - 1, room
+        room -= counts[depth]
+    return max(counts, default=0), room
 
 
 def clean_name(raw: bytes) -> str:
