@@ -11,8 +11,8 @@ DIGEST_VERSION = 1
 """Bumped whenever results change; part of cache keys."""
 
 
-def digest(data: bytes, name: str = "", exit_status: int | None = None) -> Digest:
+def digest(data: bytes, exit_status: int | None = None) -> Digest:
     """Digest a log that is in memory. Never raises on any input."""
-    digester = Digester(name, exit_status)
+    digester = Digester(exit_status)
     digester.feed(data)
     return digester.finish()

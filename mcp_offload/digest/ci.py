@@ -38,7 +38,6 @@ _TRIGGERS: Final = (
     r"^Build timed out \(after",
     r"(?i:the operation was cancell?ed)|The runner has received a shutdown signal|has exceeded the maximum execution time",
     r"(?:^|[ :])(?:Killed|Terminated|Segmentation fault|Aborted|Bus error|Illegal instruction)(?: +\(core dumped\)| +\S.*)?$",
-    r"(?i:exit(?:ed)?(?: with)?(?: (?:error|non-?zero|exit))? (?:code|status):?) ?-?[1-9]\d*",
     r"^Command took >\d+\w+, returning 124",
     r"^FAILED CONSISTENTLY: ",
     r"^ERROR: Timeout |(?i:timeout: sending signal|timed out after \d+)",
@@ -58,7 +57,7 @@ _MARKERS: Final = (
     _marker(r"^ERROR: Job failed", Verdict.FAILED, "target", "job"),
     _marker(r"^Job succeeded", Verdict.PASSED, "", ""),
     _marker(r"^Finished: SUCCESS", Verdict.PASSED, "", ""),
-    _marker(r"^Finished: UNSTABLE", Verdict.UNKNOWN, "", "the job is unstable"),
+    _marker(r"^Finished: UNSTABLE", Verdict.FAILED, "", "the job is unstable"),
     _marker(r"^Finished: (?:ABORTED|NOT_BUILT)", Verdict.INCOMPLETE, "", "aborted"),
     _marker(r"^Finished: [A-Z_]+", Verdict.FAILED, "", "job failed"),
     _marker(r"marked build as failure", Verdict.FAILED, "target", "job"),
@@ -99,7 +98,6 @@ class Ci:
         self._lint_file = ""
         self._lint_line = 0
         self._lint: list[Failure] = []
-        self._totals: dict[str, int] = {}
 
     def feed(self, number: int, text: str) -> int:
         """Take one line."""
@@ -107,8 +105,7 @@ class Ci:
             self._group(number, found["what"], found["name"])
             return 0
         if found := _CONSISTENT.match(text):
-            self._add(number, found["name"], "failed", text, found["file"])
-            self._totals["failed"] = self._totals.get("failed", 0) + 1
+            self._add(number, found["name"], "target", text, found["file"])
             self._say(Verdict.FAILED, number)
             return 0
         if text.startswith(">>> Lint for ") or self._lint_file:
@@ -174,7 +171,6 @@ class Ci:
         return Findings(
             tools=("ci",) if self._line else (),
             failures=failures,
-            totals=dict(self._totals),
             verdict=self._verdict,
             sections=self._sections,
             notes=list(dict.fromkeys(self._notes)),

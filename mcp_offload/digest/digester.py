@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import zlib
 from functools import cache
-from typing import Final
+from typing import Any, Final
 
 from . import merge
 from .family import DocumentParser, Findings, Group, Recogniser
 from .generic import FAMILY as GENERIC
 from .generic import Generic
-from .lines import Peeler
+from .lines import Peeler, strip_control
 from .model import Digest
 from .prefilter import Prefilter
 from .table import DOCUMENTS, FAMILIES
@@ -17,6 +18,8 @@ from .table import DOCUMENTS, FAMILIES
 _WINDOW_BYTES: Final = 1 << 20
 _LINE_LIMIT_BYTES: Final = 1 << 20
 _SNIFF_BYTES: Final = 4096
+_UNPACK_LIMIT_BYTES: Final = 1 << 30
+_GZIP: Final = b"\x1f\x8b"  # Source: RFC 1952
 _ROWS: Final = (*FAMILIES, GENERIC)
 
 
@@ -33,8 +36,7 @@ class Digester:
     ones is not looked at) and the findings. Nothing raises on any input.
     """
 
-    def __init__(self, name: str = "", exit_status: int | None = None) -> None:
-        self._name = name
+    def __init__(self, exit_status: int | None = None) -> None:
         self._exit_status = exit_status
         self._filter = _prefilter()
         self._generic = Generic()
@@ -46,34 +48,26 @@ class Digester:
         self._pending: list[bytes] = []
         self._pending_bytes = 0
         self._number = 1
-        self._head = b""
         self._started = False
+        self._sniffed = False
+        self._unpacker: Any = None
+        self._unpacked_bytes = 0
         self._documents: list[tuple[Group, DocumentParser]] = []
 
     def feed(self, chunk: bytes) -> None:
         """Take the next bytes of the log."""
         if not self._started:
-            self._head += chunk[:_SNIFF_BYTES]
-            if len(self._head) < _SNIFF_BYTES:
-                self._keep(chunk)
+            self._pending.append(chunk)
+            self._pending_bytes += len(chunk)
+            if self._pending_bytes < _SNIFF_BYTES:
                 return
-            self._start()
-            chunk, self._pending, self._pending_bytes = b"".join([*self._pending, chunk]), [], 0
-        for start in range(0, len(chunk), _WINDOW_BYTES):
-            window = chunk[start : start + _WINDOW_BYTES] if len(chunk) > _WINDOW_BYTES else chunk
-            for _, parser in self._documents:
-                parser.feed(window)
-            self._feed_window(window)
+            chunk = self._begin()
+        self._route(chunk)
 
     def finish(self) -> Digest:
         """The digest of everything fed. Call once."""
         if not self._started:
-            chunk = b"".join(self._pending)
-            self._pending, self._pending_bytes = [], 0
-            self._start()
-            for _, parser in self._documents:
-                parser.feed(chunk)
-            self._feed_window(chunk)
+            self._route(self._begin())
         if self._pending:
             self._block(b"".join(self._pending))
         last = self._number - 1
@@ -85,17 +79,44 @@ class Digester:
     def _finish_families(self, last: int) -> list[tuple[Group, Findings]]:
         return [(row.group, family.finish(last)) for row, family in zip(_ROWS, self._families, strict=True)]
 
-    def _start(self) -> None:
-        self._started = True
-        head = self._head[:_SNIFF_BYTES]
-        self._peeler.learn(head)
-        self._documents = [(row.group, row.make()) for row in DOCUMENTS if row.sniff(head)]
+    def _begin(self) -> bytes:
+        """Leave the stage where the head is gathered; a log kept gzipped is read as the log it is."""
+        data = b"".join(self._pending)
+        self._pending, self._pending_bytes, self._started = [], 0, True
+        if data.startswith(_GZIP):
+            self._unpacker = zlib.decompressobj(31)
+        return data
+
+    def _route(self, chunk: bytes) -> None:
+        if self._unpacker is None:
+            self._scan(chunk)
+            return
+        try:
+            while chunk and self._unpacked_bytes < _UNPACK_LIMIT_BYTES:
+                piece: bytes = self._unpacker.decompress(chunk, _WINDOW_BYTES)
+                chunk = self._unpacker.unconsumed_tail
+                self._unpacked_bytes += len(piece)
+                self._scan(piece)
+        except zlib.error:
+            self._unpacked_bytes = _UNPACK_LIMIT_BYTES  # broken from here on
+
+    def _scan(self, chunk: bytes) -> None:
+        if not self._sniffed:
+            self._sniffed = True
+            head = chunk[:_SNIFF_BYTES]
+            self._peeler.learn(head)
+            self._documents = [(row.group, row.make()) for row in DOCUMENTS if row.sniff(head)]
+        for start in range(0, len(chunk), _WINDOW_BYTES):
+            window = chunk[start : start + _WINDOW_BYTES] if len(chunk) > _WINDOW_BYTES else chunk
+            for _, parser in self._documents:
+                parser.feed(window)
+            self._feed_window(window)
 
     def _keep(self, piece: bytes) -> None:
         """Hold part of an unfinished line; drop the middle where it grows beyond the limit."""
         self._pending.append(piece)
         self._pending_bytes += len(piece)
-        if self._pending_bytes > 2 * _LINE_LIMIT_BYTES and self._started:
+        if self._pending_bytes > 2 * _LINE_LIMIT_BYTES:
             whole = b"".join(self._pending)
             half = _LINE_LIMIT_BYTES // 2
             self._pending = [whole[:half], whole[len(whole) - half :]]
@@ -120,6 +141,7 @@ class Digester:
 
     def _block(self, data: bytes) -> None:
         """Go through whole lines (the log's last one may lack its LF)."""
+        data = strip_control(data)
         at, end = 0, len(data)
         self._generic.see(data)
         while at < end:

@@ -42,7 +42,7 @@ from typing import Final, Protocol
 from .model import Failure, Lines, Section, Verdict
 
 ALL: Final = 1 << 30
-TEXT_LIMIT: Final = 8192
+TEXT_LIMIT: Final = 4096
 MAX_FAILURES: Final = 5000
 MAX_TESTS: Final = 50_000
 

@@ -17,14 +17,15 @@ _TAIL_BYTES: Final = 1 << 16
 
 # Words that mark a line as error-like, as whole words: not parts of file names, options or identifiers.
 TRIGGERS: Final = (
-    r"(?:^|[^\w.\-/'\"=])(?:ERROR|Error|error|errors|FATAL|Fatal|fatal|CRITICAL|PANIC|panic)(?:[:!]|\]| [a-zA-Z0-9'\"(]|$)",
-    r"(?:^|[^\w.\-/'\"=])(?:FAIL|FAILED|FAILURE|Failed|failed|Failure) ?[:!]",
-    r"(?:^|[\s(:])(?:FAILED|FAILURE)$",
-    r"^(?:FAIL|FAILED|Failed) ",
-    r"(?:^|[\s:.])[A-Z][A-Za-z]{2,60}(?:Error|Exception): ",
+    r"(?:^|[^\w.\-/'\"=])(?:ERROR|Error|error|errors|FATAL|Fatal|fatal|CRITICAL|PANIC|panic)(?::|! |\] | - )",
+    r"^(?:ERROR|Error|error|FATAL|Fatal|fatal|FAIL|FAILED|Failed|failed) ",
+    r"(?:^|[^\w.\-/'\"=])(?:FAIL|FAILED|FAILURE|Failed|failed|Failure)(?: ?: |! |:$)",
+    r"[\s(:](?:FAILED|FAILURE)$",
+    r"[A-Z][A-Za-z]{2,60}(?:Error|Exception): ",
     r"(?i:segmentation fault|core dumped|out of memory|no space left on device|permission denied"
-    r"|command not found|cannot open|could not (?:be )?(?:find|open|resolve|connect|read|write)"
-    r"|unable to |timed out|access denied|connection refused|no such file or directory)",
+    r"|command not found|could not (?:be found|find|open|resolve|connect|read|write)"
+    r"|unable to (?:find|open|resolve|connect|read|write|load|create|access)|timed out after"
+    r"|access denied|connection refused|no such file or directory)",
 )
 # Lines that speak of errors but say there are none, or only count them.
 _NEGATED: Final = re.compile(

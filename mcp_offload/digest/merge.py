@@ -23,6 +23,8 @@ _KILLED: Final = {124: "timed out", 130: "interrupted", 137: "killed (SIGKILL)",
 def merge(found: Found, generic: Generic, last: int, exit_status: int | None) -> Digest:
     """Combine findings; ``found`` is in the order of the family table."""
     kept = _without_foreign([pair for pair in found if pair[1].tools or pair[1].failures or pair[1].notes])
+    if any(group is Group.TESTS for group, _ in kept):
+        kept = [pair for pair in kept if pair[0] is not Group.CRASH or pair[1].failures]
     failures = _listed(kept)
     totals = _totals(kept, failures)
     verdict, complete, notes = _verdict(kept, failures, generic, exit_status)
@@ -128,7 +130,8 @@ def _listed(found: Found) -> list[Failure]:
             listed.append(replace(failure, message=message, name=clip(failure.name, 200)))
     listed.sort(key=lambda failure: (failure.log_line, failure.block.start))
     causes = [failure for failure in listed if failure.kind != "target"]
-    return (causes or listed)[:MAX_FAILURES]
+    inner = [failure for failure in listed if failure.tool != "ci"]
+    return (causes or inner or listed)[:MAX_FAILURES]
 
 
 _CAUSE_MASK: Final = re.compile(r"(?<=['\"`])[^'\"`]{40,}(?=['\"`])|<(?:Function|TestCaseFunction|Coroutine) [^>]*>")
@@ -191,7 +194,7 @@ def _diagnostic_totals(found: Found, failures: Sequence[Failure]) -> dict[str, i
         errors += count
         if "warnings" in findings.totals:
             totals["warnings"] = totals.get("warnings", 0) + findings.totals["warnings"]
-    if found:
+    if errors or any("errors" in findings.totals for group, findings in found if group is not Group.TESTS):
         totals["errors"] = errors
     return totals
 
@@ -227,6 +230,6 @@ def _seen_verdict(found: Found, failures: Sequence[Failure], generic: Generic) -
     if tests:
         return Verdict.PASSED if all(verdict is Verdict.PASSED for verdict in tests) else Verdict.UNKNOWN
     passed = [f.verdict_line for g, f in found if f.verdict is Verdict.PASSED and g in _DIAGNOSTIC]
-    if not passed or (max(passed) and generic.last_hit > max(passed)):
+    if not passed or generic.last_hit > max(passed):
         return Verdict.UNKNOWN
     return Verdict.PASSED

@@ -1,20 +1,28 @@
-"""One scan over raw bytes that finds the lines any family wants, and one that says which families.
+"""One scan over raw bytes that finds the lines any family may want, and which families those are.
 
-Both are RE2 automata: linear time on any input, no matter how many triggers there are.
+The scan is for literals that triggers need (see :mod:`needles`), all in one RE2 automaton: linear time
+on any input, no matter how many triggers there are. Triggers themselves run on the lines it finds.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, Final
 
 import re2
 
 from .family import Family
+from .needles import DIGIT, Needle, needles
 
-# What may stand before the text of a line where a wrapper or control sequence precedes it.
-_LOOSE_START: Final = r"(?:^|[\s\]mK|>\x{FEFF}])"
-_MAX_MEMORY_BYTES: Final = 128 << 20
+# What may stand before the text of a line where a wrapper precedes it.
+_LOOSE_START: Final = r"(?:^|[\s\]mKZ|>\x{FEFF}])"
+# A window after a hit holds every other literal that begins within a step of it.
+_STEP_BYTES: Final = 16
+_WINDOW_BYTES: Final = 112
+_MAX_HITS: Final = 48
+_MAX_MEMORY_BYTES: Final = 256 << 20
+_MAX_MEMO: Final = 20_000
 
 
 def _loosen(trigger: str) -> str:
@@ -26,25 +34,52 @@ def _loosen(trigger: str) -> str:
     return trigger
 
 
+def _escaped(text: str) -> str:
+    text = re.escape(text.replace(DIGIT, "0\uffff0")).replace("0\uffff0", "[0-9]")
+    return re.sub(r"\\([\s<>&~#'\"=:,/@%!;`-])", r"\1", text)
+
+
+def _atom(needle: Needle) -> str:
+    text = _escaped(needle.text)
+    return f"{_LOOSE_START if needle.start else ''}{f'(?i:{text})' if needle.fold else text}"
+
+
 class Prefilter:
-    """The triggers of all families, compiled. Immutable; shared by all logs."""
+    """The triggers of all families, compiled. Immutable but for a memo; shared by all logs."""
 
     def __init__(self, families: Sequence[Family]) -> None:
         options: Any = re2.Options()
         options.log_errors = False
         options.max_mem = _MAX_MEMORY_BYTES
         options.never_capture = True
-        triggers = [trigger for family in families for trigger in family.triggers]
-        loose = "|".join(f"(?:{_loosen(trigger)})" for trigger in triggers)
-        scan: Any = re2.compile(f"(?m){loose}".encode(), options)
-        self._scan: Any = scan
-        self._which: Any = re2.Set.SearchSet(options)
-        self._owner: list[int] = []
+        varied: dict[str, set[int]] = {}
+        self._fixed: dict[tuple[bytes, bool], set[int]] = {}
         for index, family in enumerate(families):
             for trigger in family.triggers:
-                self._which.Add(trigger)
-                self._owner.append(index)
+                self._add(index, trigger, varied)
+        # Of two that begin together RE2 reports the first: varied before fixed, longer before shorter.
+        fixed = sorted(self._fixed, key=lambda key: (-len(key[0]) - key[1], key))
+        atoms = [*varied, *(_atom(Needle(text.decode(), start, False)) for text, start in fixed)]
+        self._scan: Any = re2.compile(("(?m)" + "|".join(atoms)).encode(), options)
+        self._which: Any = re2.Set.SearchSet(options)
+        for atom in atoms:
+            self._which.Add(atom)
         self._which.Compile()
+        self._owners = [*varied.values(), *(self._fixed[key] for key in fixed)]
+        self._triggers: list[Any] = [
+            re2.compile("|".join(f"(?:{trigger})" for trigger in family.triggers), options) for family in families
+        ]
+        self._memo: dict[bytes, frozenset[int]] = {}
+
+    def _add(self, index: int, trigger: str, varied: dict[str, set[int]]) -> None:
+        found = needles(trigger)
+        if not found:
+            varied.setdefault(_loosen(trigger), set()).add(index)
+        for needle in found:
+            if needle.fold or DIGIT in needle.text:
+                varied.setdefault(_atom(needle), set()).add(index)
+            else:
+                self._fixed.setdefault((needle.text.encode(), needle.start), set()).add(index)
 
     def next_hit(self, data: bytes, start: int, end: int) -> int:
         """Offset in ``data[start:end]`` inside the next line of interest, or -1."""
@@ -52,12 +87,50 @@ class Prefilter:
         if found is None:
             return -1
         # The loose start may have matched the LF before the line.
-        at: int = found.end() - 1 if found.end() > found.start() else found.start()
-        return max(at, start)
+        first, last = found.span()
+        return max(last - 1 if last > first else first, start)
 
     def families_of(self, text: str) -> list[int]:
         """Indexes of the families that have a trigger on this peeled line, in order."""
-        hits: list[int] = self._which.Match(text) or []
-        if len(hits) < 2:
-            return [self._owner[hit] for hit in hits]
-        return sorted({self._owner[hit] for hit in hits})
+        data = text.encode("utf-8", "replace")
+        candidates: set[int] = set()
+        at = 0
+        for _ in range(_MAX_HITS):
+            found = self._scan.search(data, at)
+            if found is None:
+                break
+            start, end = found.span()
+            known = self._owners_of(data[start:end])
+            if known:
+                candidates |= known
+                at = start + 1
+            else:
+                self._look(data[max(0, start - 1) : start + _WINDOW_BYTES], candidates)
+                at = start + _STEP_BYTES
+            if at >= len(data):
+                break
+        else:
+            self._look(data, candidates)
+        return sorted(index for index in candidates if self._triggers[index].search(data) is not None)
+
+    def _look(self, data: bytes, candidates: set[int]) -> None:
+        for hit in self._which.Match(data) or ():
+            candidates |= self._owners[hit]
+
+    def _owners_of(self, matched: bytes) -> frozenset[int]:
+        """Families of a fixed literal and of those it begins with; empty where the match is none."""
+        known = self._memo.get(matched)
+        if known is not None:
+            return known
+        owners: set[int] = set()
+        whole = False
+        for first in (0, 1, 3):
+            for last in range(first + 1, len(matched) + 1):
+                part = matched[first:last]
+                for key in ((part, False), (part, True)):
+                    if key in self._fixed and (first == 0 or key[1]):
+                        owners |= self._fixed[key]
+                        whole = whole or last == len(matched)
+        if len(self._memo) < _MAX_MEMO:
+            self._memo[matched] = frozenset(owners) if whole else frozenset()
+        return frozenset(owners) if whole else frozenset()

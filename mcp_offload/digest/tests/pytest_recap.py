@@ -27,7 +27,7 @@ _KEYS: Final = {
     "subtest passed": "subtests passed",
     "subtests failed": "failed",
 }
-RECAP: Final = re.compile(r"^(?P<status>FAILED|ERROR|SUBFAIL(?:ED)?(?:\S*| [\[(].*?[\])])?) (?P<rest>\S.*)$")
+RECAP: Final = re.compile(r"^(?P<status>FAILED|ERROR|SUBFAIL(?:ED)?(?:\S*| [\[(].*?[\])])?) (?:\[[\d.]+s\] )?(?P<rest>\S.*)$")
 
 
 class Summary(NamedTuple):

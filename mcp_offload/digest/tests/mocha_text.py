@@ -1,0 +1,119 @@
+"""Mocha 5 to 11, spec, dot and min reporters."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from ..family import ALL, MAX_FAILURES, Family, FailureSet, Findings, Group
+from ..model import Lines, Verdict
+from .counts import add, seconds, worst
+from .jsblock import JsBlock
+
+_COUNT: Final = re.compile(r"^  (?P<count>\d+) (?P<word>passing|pending|failing)(?: \((?P<time>[\d.]+m?s|\d+[mh])\))?$")
+_HEADER: Final = re.compile(r"^  (?P<number>\d+)\) (?P<name>\S.*)$")
+_WORDS: Final = {"passing": "passed", "pending": "skipped", "failing": "failed"}
+
+
+class MochaText:
+    """Reads the closing counts and the numbered failures under them."""
+
+    def __init__(self) -> None:
+        self._blocks: list[JsBlock] = []
+        self._title: list[str] | None = None
+        self._counts: dict[str, int] = {}
+        self._start = 0
+        self._last = 0
+        self._totals: dict[str, int] = {}
+        self._verdicts: list[Verdict] = []
+        self._owned: list[Lines] = []
+        self._seconds = 0.0
+        self._next = 1
+        self._unlisted = 0
+        self._in_list = False
+
+    def feed(self, number: int, text: str) -> int:
+        """Take a line; after "N failing" everything until text at the margin."""
+        if found := _COUNT.match(text):
+            if found["word"] == "passing" or not self._start:
+                self._close()
+                self._start = number
+            self._counts[_WORDS[found["word"]]] = int(found["count"])
+            self._last = number
+            if found["time"]:
+                self._seconds += seconds(found["time"]) or 0.0
+            self._in_list, self._next = found["word"] == "failing", 1
+            return ALL if self._in_list else 3
+        if not self._start:
+            return 0
+        if not self._in_list:
+            return 0 if text.strip() else 2
+        if text[:1].strip():
+            self._close()
+            return 0
+        self._line(number, text)
+        return ALL
+
+    def _line(self, number: int, text: str) -> None:
+        found = _HEADER.match(text)
+        if found and int(found["number"]) == self._next:
+            self._next += 1
+            self._last = number
+            self._title = [found["name"]]
+            block = JsBlock(found["name"], number, number)
+            if len(self._blocks) < MAX_FAILURES:
+                self._blocks.append(block)
+            else:
+                self._unlisted += 1
+                self._blocks[-1] = block
+            self._end_title(found["name"])
+        elif self._title is not None and text.strip():
+            self._title.append(text.strip())
+            self._blocks[-1].end = self._last = number
+            self._end_title(text.strip())
+        elif self._blocks and text.strip() and self._next > 1:
+            self._last = number
+            self._blocks[-1].feed(number, text)
+
+    def _end_title(self, part: str) -> None:
+        """A title runs over lines until one ends in a colon."""
+        if self._title is not None and (part.endswith(":") or len(self._title) > 20):
+            self._blocks[-1].name = " ".join(self._title).removesuffix(":")
+            self._title = None
+
+    def _close(self) -> None:
+        if not self._start:
+            return
+        counts = {"passed": 0, "failed": 0, "errors": 0, "skipped": 0, **self._counts}
+        add(self._totals, counts)
+        ran = counts["passed"] + counts["skipped"]
+        self._verdicts.append(Verdict.FAILED if counts["failed"] else Verdict.PASSED if ran else Verdict.UNKNOWN)
+        if len(self._owned) < 500:
+            self._owned.append(Lines(self._start, self._last))
+        self._start, self._counts, self._title, self._in_list = 0, {}, None, False
+
+    def finish(self, last: int) -> Findings:
+        """Totals summed over runs."""
+        self._close()
+        if not self._owned:
+            return Findings()
+        failures = FailureSet()
+        for block in self._blocks:
+            failures.add(block.failure("mocha", self._last), (block.start,))
+        notes: list[str] = []
+        if len(failures) < self._totals.get("failed", 0):
+            notes.append(f"{self._totals['failed'] - len(failures)} failures are counted but not shown")
+            self._verdicts.append(Verdict.FAILED)
+        return Findings(
+            tools=("mocha",),
+            failures=failures.items,
+            totals=self._totals,
+            verdict=worst(self._verdicts),
+            owned=self._owned,
+            notes=notes,
+            duration_seconds=round(self._seconds, 3),
+            unlisted=self._unlisted,
+        )
+
+
+FAMILY = Family("mocha", Group.TESTS, (r"^  \d+ (?:passing|pending|failing)(?: \([\d.]+m?s?h?\))?$",), MochaText)
