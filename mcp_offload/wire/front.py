@@ -19,6 +19,7 @@ from contextlib import suppress
 from types import FrameType
 from typing import Final, Protocol
 
+from mcp_offload.errors import UsageError
 from mcp_offload.wire.canned import Handshake, Snapshot
 from mcp_offload.wire.lines import LineBuffer
 from mcp_offload.wire.link import Link
@@ -90,6 +91,8 @@ class Front:
             if not self._wait():
                 continue
             chunk = self._read()
+            if chunk is None:
+                continue
             for line in lines.feed(chunk):
                 self._handle_line(line)
             if not chunk:
@@ -97,10 +100,15 @@ class Front:
                 self._end(0)
         return self._stop(self._exit_code)
 
-    def _read(self) -> bytes:
-        """What has arrived; nothing at the end of input, as which a terminal's hang-up counts."""
+    def _read(self) -> bytes | None:
+        """What has arrived: None where nothing has, empty at the end of input.
+
+        Whoever gave us the descriptor may have made it non-blocking. A terminal's hang-up is an end.
+        """
         try:
             return os.read(self._stdin_fd, READ_BYTES)
+        except BlockingIOError:
+            return None
         except OSError:
             return b""
 
@@ -215,12 +223,22 @@ def _watch_process(pid: int) -> int | None:
 def claim_streams() -> tuple[int, int]:
     """Take the protocol off descriptors 0 and 1; return private descriptors for reading and writing.
 
-    From then on what anything else reads is empty and what it prints goes to standard error.
+    From then on what anything else reads is empty, and what it prints goes to standard error, or
+    nowhere where that is closed.
+
+    Raises:
+        UsageError: one of the two is closed.
     """
-    stdin_fd, stdout_fd = os.dup(0), os.dup(1)
-    os.dup2(2, 1)
-    null_fd = os.open(os.devnull, os.O_RDONLY)
+    try:
+        stdin_fd, stdout_fd = os.dup(0), os.dup(1)
+    except OSError:
+        raise UsageError("Standard input and output are closed; serve speaks MCP over them.") from None
+    null_fd = os.open(os.devnull, os.O_RDWR)
     os.dup2(null_fd, 0)
+    try:
+        os.dup2(2, 1)
+    except OSError:
+        os.dup2(null_fd, 1)
     os.close(null_fd)
     return stdin_fd, stdout_fd
 

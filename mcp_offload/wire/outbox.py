@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -71,7 +72,12 @@ class Outbox:
     def _write(self, line: bytes) -> None:
         view = memoryview(line)
         while view:
-            view = view[os.write(self._fd, view) :]
+            try:
+                view = view[os.write(self._fd, view) :]
+            except BlockingIOError:  # whoever gave us the descriptor made it non-blocking
+                room = select.poll()
+                room.register(self._fd, select.POLLOUT)
+                room.poll()
 
     def _give_up(self) -> None:
         with self._changed:

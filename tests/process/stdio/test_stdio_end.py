@@ -113,8 +113,14 @@ def test_a_reader_that_is_gone_ends_the_process(tmp_path: Path) -> None:
     process.stdin.close()
 
 
+MAIN = "import sys; from mcp_offload.__main__ import main; sys.exit(main())"
+# As on a platform that cannot watch a process by descriptor.
+NO_PIDFD = "import os; del os.pidfd_open; " + MAIN
+
+
 @covers("lifecycle-orphan", "lifecycle-children")
-def test_a_dead_parent_ends_the_process_while_its_input_stays_open(tmp_path: Path) -> None:
+@pytest.mark.parametrize("code", [MAIN, NO_PIDFD], ids=["watched", "polled"])
+def test_a_dead_parent_ends_the_process_while_its_input_stays_open(tmp_path: Path, code: str) -> None:
     read_fd, write_fd = os.pipe()
     command = server_command(tmp_path)
     # A parent that starts the server on our pipe, tells its number and lives until it is killed.
@@ -126,7 +132,7 @@ def test_a_dead_parent_ends_the_process_while_its_input_stays_open(tmp_path: Pat
         "threading.Event().wait()\n"
     )
     parent = subprocess.Popen(
-        [sys.executable, "-c", parent_code, str(read_fd), *command],
+        [sys.executable, "-c", parent_code, str(read_fd), sys.executable, "-c", code, *command[3:]],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
@@ -141,3 +147,59 @@ def test_a_dead_parent_ends_the_process_while_its_input_stays_open(tmp_path: Pat
     assert _gone([server])
     os.close(write_fd)
     parent.stdout.close()
+
+
+@covers("lifecycle-signals")
+@pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
+def test_a_clean_up_that_hangs_delays_the_end_by_little(tmp_path: Path, number: signal.Signals) -> None:
+    command = server_command(tmp_path)
+    hang = (
+        "import threading\n"
+        "from mcp_offload.server.stdio import StdioBackend\n"
+        "StdioBackend.close = lambda self: threading.Event().wait()\n"
+    )
+    with Rig([command[0], "-c", hang + MAIN, *command[3:]], tmp_path) as rig:
+        assert rig.answer(rig.ask("ping"))["result"] == {}
+        rig.process.send_signal(number)
+        assert rig.status() == 128 + number
+
+
+@covers("lifecycle-pending")
+def test_a_server_that_cannot_load_says_so_and_ends(tmp_path: Path) -> None:
+    command = server_command(tmp_path)
+    broken = "import sys; sys.modules['mcp'] = None\n"
+    with Rig([command[0], "-c", broken + MAIN, *command[3:]], tmp_path) as rig:
+        asked = rig.ask("tools/call", {"name": "read_handle"})
+        answer = rig.answer(asked)
+        assert answer["error"]["code"] == -32603
+        assert "standard error" in answer["error"]["message"]
+        assert rig.status() == 70
+    assert "the server crashed" in rig.errors()
+
+
+@pytest.mark.parametrize(("closing", "ending"), [("<&-", "refused"), (">&-", "refused"), ("2>&-", "claimed")])
+def test_streams_that_are_closed(tmp_path: Path, closing: str, ending: str) -> None:
+    code = (
+        "import sys\n"
+        "from mcp_offload.errors import UsageError\n"
+        "from mcp_offload.wire.front import claim_streams\n"
+        "try:\n"
+        "    claim_streams()\n"
+        "except UsageError:\n"
+        "    open('refused', 'x').close()\n"
+        "else:\n"
+        "    print('goes nowhere', flush=True)\n"
+        "    open('claimed', 'x').close()\n"
+    )
+    shell = f'exec "$@" {closing}'
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        ["/bin/sh", "-c", shell, "sh", sys.executable, "-c", code],
+        cwd=tmp_path,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+    )
+    assert done.returncode == 0
+    assert (tmp_path / ending).exists()
+    assert done.stdout == b""

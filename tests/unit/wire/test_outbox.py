@@ -48,6 +48,26 @@ def test_a_reader_that_does_not_read_makes_it_full_and_blocks_no_producer() -> N
     os.close(read_fd)
 
 
+def test_a_descriptor_that_does_not_block_loses_nothing() -> None:
+    read_fd, write_fd = os.pipe()
+    os.set_blocking(write_fd, False)
+    gone = threading.Event()
+    outbox = Outbox(write_fd, gone.set)
+    outbox.start()
+    line = b"x" * 1_000_000 + b"\n"
+    outbox.put(line)
+    assert not outbox.drain(0.01)
+    received: list[bytes] = []
+    reader = threading.Thread(target=lambda: received.append(_read_all(read_fd)))
+    reader.start()
+    assert outbox.drain(30)
+    os.close(write_fd)
+    reader.join(30)
+    assert received == [line]
+    assert not gone.is_set()
+    os.close(read_fd)
+
+
 def test_a_reader_that_is_gone_is_told_once_and_later_lines_are_dropped() -> None:
     read_fd, write_fd = os.pipe()
     os.close(read_fd)
