@@ -206,6 +206,52 @@ class SilentMonitor:
 
 
 @dataclass(frozen=True, slots=True)
+class FailureEntry:
+    """One failure of a digest; reading ``handle`` (``t7#!3``) gives its block of the log.
+
+    ``file`` and ``line`` are as the tool printed them; ``log_line`` is the line of the log that shows
+    ``message``.
+    """
+
+    handle: str
+    name: str
+    kind: str
+    file: str | None
+    line: int | None
+    message: str
+    log_line: int
+
+
+@dataclass(frozen=True, slots=True)
+class CauseEntry:
+    """Failures that share one explanation."""
+
+    message: str
+    count: int
+    first_handle: str
+
+
+@dataclass(frozen=True, slots=True)
+class DigestResult:
+    """The digest of a log or test run.
+
+    ``verdict`` is passed, failed, error, incomplete or unknown. ``complete`` is False where the run
+    was cut, killed or timed out. ``totals`` holds what the log states or shows; an absent key is
+    unknown. ``tokens`` is what ``text``, the digest as shown to a model, costs.
+    """
+
+    verdict: str
+    complete: bool
+    tools: tuple[str, ...]
+    totals: Mapping[str, int]
+    failures: tuple[FailureEntry, ...]
+    causes: tuple[CauseEntry, ...]
+    notes: tuple[str, ...]
+    text: str
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
 class StoreResult:
     """One stored artifact version.
 
@@ -225,6 +271,7 @@ class StoreResult:
     path: str | None
     new: bool
     binary: bool = False
+    digest: DigestResult | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,6 +322,7 @@ class OutlineResult:
     tokens: int | None
     omitted: int = 0
     rest: str | None = None
+    digest: DigestResult | None = None
 
 
 @dataclass(frozen=True, slots=True)

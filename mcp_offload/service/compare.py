@@ -11,8 +11,8 @@ from mcp_offload.models import DiffResult, Monitor, Rest, SymbolChange
 from mcp_offload.service.context import Context, Session, handle_of
 from mcp_offload.service.difference import MAX_BYTES, Hunk, difference
 from mcp_offload.service.ingest import Named, store_content
+from mcp_offload.service.limits import Limits
 from mcp_offload.service.outlines import outline_of, qualified_name, symbol_handle
-from mcp_offload.service.read import Limits
 from mcp_offload.service.resolve import Target, resolve
 from mcp_offload.service.select import Selection, select
 from mcp_offload.service.symbol_changes import Side, SymbolDelta, symbol_changes

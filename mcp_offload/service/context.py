@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from mcp_offload.digest import Digest
 from mcp_offload.handle import ArtifactRef, Handle, Selector, format_handle
 from mcp_offload.models import Artifact, Outline
 from mcp_offload.parsing import ParserWorker
@@ -15,7 +16,7 @@ from mcp_offload.tokens import TokenCounter
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The parts an operation joins. Each is thread-safe; ``outlines`` is a small cache by content."""
+    """The parts an operation joins. Each is thread-safe; ``outlines`` and ``digests`` are small caches."""
 
     settings: Settings
     store: Store
@@ -23,6 +24,7 @@ class Context:
     counter: TokenCounter
     roots: Roots
     outlines: dict[str, Outline] = field(default_factory=dict[str, Outline])
+    digests: dict[str, Digest] = field(default_factory=dict[str, Digest])
 
 
 @dataclass(slots=True)

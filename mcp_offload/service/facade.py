@@ -30,11 +30,13 @@ from mcp_offload.service import edit as editing
 from mcp_offload.service import manage
 from mcp_offload.service.compare import compare
 from mcp_offload.service.context import Context, Session
+from mcp_offload.service.digests import with_digest
 from mcp_offload.service.export import export, stream
 from mcp_offload.service.finding import find_symbols, search
 from mcp_offload.service.ingest import Named, store_content, store_source
+from mcp_offload.service.limits import Limits
 from mcp_offload.service.pattern import compile_pattern
-from mcp_offload.service.read import Limits, read
+from mcp_offload.service.read import read
 from mcp_offload.service.resolve import artifact_kind
 from mcp_offload.service.survey import outline
 from mcp_offload.settings import Settings
@@ -82,8 +84,10 @@ class OffloadService:
         if (source is None) == (content is None):
             raise InvalidArgumentError("Give either a path or content, not both and not neither.")
         if source is not None:
-            return store_source(self._ctx, source, named, monitor)
-        return store_content(self._ctx, _chunks(content), named, monitor)
+            result = store_source(self._ctx, source, named, monitor)
+        else:
+            result = store_content(self._ctx, _chunks(content), named, monitor)
+        return with_digest(self._ctx, result, monitor) if isinstance(result, StoreResult) else result
 
     def outline(
         self,

@@ -22,6 +22,7 @@ from mcp_offload.models import (
 )
 from mcp_offload.service.context import Context, Session, handle_of
 from mcp_offload.service.ingest import Named, store_source
+from mcp_offload.service.limits import Limits
 from mcp_offload.service.outlines import (
     load_outline,
     outline_key,
@@ -30,7 +31,6 @@ from mcp_offload.service.outlines import (
     symbol_entry,
 )
 from mcp_offload.service.pattern import Matcher
-from mcp_offload.service.read import Limits
 from mcp_offload.service.render import outline_line
 from mcp_offload.service.resolve import refreshed, resolve
 from mcp_offload.service.search import SearchOptions, SearchTarget, search_targets

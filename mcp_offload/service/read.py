@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from mcp_offload.errors import InvalidArgumentError, NotTextError, SymbolNotFoundError
-from mcp_offload.handle import BytesSelector, LinesSelector, SearchSelector
+from mcp_offload.handle import BytesSelector, FailureSelector, LinesSelector, SearchSelector
 from mcp_offload.models import Artifact, Monitor, ReadResult, Rest, Span, Version
 from mcp_offload.service.context import Context, Session, handle_of
+from mcp_offload.service.limits import Limits
 from mcp_offload.service.outlines import outline_of, symbol_entry, symbol_handle
 from mcp_offload.service.pattern import compile_pattern
 from mcp_offload.service.resolve import Target, resolve
@@ -22,14 +23,6 @@ FRAME_TOKENS = 80
 FRAME_BYTES = 320
 SEARCH_CONTEXT_LINES = 2
 HEAD_DOC_LINES = 12
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What one reply may cost in all."""
-
-    max_tokens: int
-    max_bytes: int
 
 
 def read(
@@ -105,7 +98,7 @@ def _handle(artifact: Artifact, version: Version, target: Target, selection: Sel
     if selection.symbol is not None:
         return symbol_handle(artifact, version, selection.symbol)
     selector = target.selector
-    if isinstance(selector, LinesSelector | BytesSelector):
+    if isinstance(selector, LinesSelector | BytesSelector | FailureSelector):
         return handle_of(artifact, version.version, selector)
     return handle_of(artifact, version.version)
 

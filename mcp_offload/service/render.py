@@ -73,6 +73,10 @@ def outline_line(entry: SymbolEntry | MapEntry) -> str:
         label = "" if entry.name.startswith(("L", "<")) else f" {entry.name}"
         return f"{entry.handle}{_tokens(entry.tokens)}{label}"
     lines = _lines(entry.start_line, entry.end_line)
+    if "#!" in entry.handle:
+        return f"{entry.handle} {entry.name} {kind} {lines}"
+    if entry.handle[:1] in ("l", "t"):
+        return f"{entry.handle} {kind} {entry.name}"
     return f"{entry.handle} {kind} {lines}{_tokens(entry.tokens)}{' ?' if entry.near_error else ''}"
 
 
@@ -80,7 +84,8 @@ def store_text(result: StoreResult | StoreManyResult) -> str:
     """What was stored: the handle, its path, and how much it is."""
     if isinstance(result, StoreResult):
         kept = "" if result.new else " unchanged"
-        return f"{result.handle} {result.name} {_shape(result)}{kept}"
+        card = f"{result.handle} {result.name} {_shape(result)}{kept}"
+        return f"{card}\n{result.digest.text}" if result.digest else card
     lines = [f"{len(result.stored)} files stored"]
     lines += [f"{r.handle} {r.name} {_shape(r)}" for r in result.stored[:SHOWN_STORED]]
     if len(result.stored) > SHOWN_STORED:
@@ -111,6 +116,8 @@ def outline_text(result: OutlineResult | MapResult) -> str:
         if part
     )
     lines = [about + (f" ({result.reason})" if result.reason else "")]
+    if result.digest:
+        lines.append(result.digest.text)
     lines += [outline_line(entry) for entry in result.symbols]
     if not result.symbols and result.parsed:
         lines.append("no symbols")

@@ -15,6 +15,7 @@ from mcp_offload.handle import (
 )
 from mcp_offload.models import Monitor, Span, Status, Symbol, Version
 from mcp_offload.service.context import Context, handle_of
+from mcp_offload.service.digests import failure_span
 from mcp_offload.service.lookup import find
 from mcp_offload.service.outlines import outline_of
 from mcp_offload.service.resolve import Target, one_symbol, resolve_symbol
@@ -57,7 +58,9 @@ def select(ctx: Context, target: Target, monitor: Monitor, *, strict: bool = Fal
             return _range(ctx, target)
         case SymbolSelector():
             return _symbol(ctx, target, target.selector, monitor, strict=strict)
-        case FailureSelector() | SearchSelector():
+        case FailureSelector():
+            return _failure(ctx, target, target.selector, monitor)
+        case SearchSelector():
             raise InvalidArgumentError(
                 f"{format_selector(target.selector)} selects no fixed bytes; name a symbol or lines (L10-44)."
             )
@@ -125,6 +128,14 @@ def _tracked(ctx: Context, target: Target, span: Span, text: bytes) -> tuple[Sta
             return Status.CHANGED, (handle_of(target.artifact, target.newest.version),)
         lines = LinesSelector(view.line_of(at), view.line_of(at + len(text) - 1))
     return Status.MOVED, (handle_of(target.artifact, target.newest.version, lines),)
+
+
+def _failure(ctx: Context, target: Target, selector: FailureSelector, monitor: Monitor) -> Selection:
+    """A failure of the version the handle means; failures are numbered per version, never carried over."""
+    span = failure_span(ctx, target.artifact, target.base, selector, monitor)
+    newer = () if target.current else (handle_of(target.artifact, target.newest.version),)
+    status = Status.SAME if target.current else Status.CHANGED
+    return Selection(target.base, span, whole_lines=True, status=status, now=newer)
 
 
 def _symbol(

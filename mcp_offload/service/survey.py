@@ -19,9 +19,11 @@ from mcp_offload.models import (
     Version,
 )
 from mcp_offload.service.context import Context, Session, handle_of
+from mcp_offload.service.digests import has_digest
 from mcp_offload.service.ingest import Named, store_source, version_tokens
+from mcp_offload.service.limits import Limits
+from mcp_offload.service.log_outline import log_outline
 from mcp_offload.service.outlines import outline_of, qualified_name, symbol_entry
-from mcp_offload.service.read import Limits
 from mcp_offload.service.render import outline_line
 from mcp_offload.service.resolve import Target, resolve
 from mcp_offload.service.select import select
@@ -53,6 +55,9 @@ def outline(
     target = resolve(ctx, text, session, monitor)
     version = target.base if target.stated else target.newest
     target = replace(target, base=version)
+    if target.selector is None and has_digest(target.artifact, version):
+        session.show(target.artifact.number, version.version)
+        return log_outline(ctx, target.artifact, version, limits, monitor)
     table = outline_of(ctx, target.artifact, version, monitor)
     session.show(target.artifact.number, version.version)
     inside = _inside(ctx, target, table, monitor)

@@ -1,0 +1,13 @@
+"""What one reply may cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The budget of one reply, all framing included."""
+
+    max_tokens: int
+    max_bytes: int
