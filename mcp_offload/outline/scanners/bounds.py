@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Final, Protocol, TypeVar
 
 MAX_SYMBOLS: Final = 20_000
 MAX_DEPTH: Final = 12
 MAX_NAME_CHARS: Final = 160
-_UNPRINTABLE: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 
 
 class HasDepth(Protocol):
@@ -79,7 +77,9 @@ def clean_name(raw: bytes) -> str:
 
 def clean_text(text: str) -> str:
     """As :func:`clean_name`, from text."""
-    text = " ".join(_UNPRINTABLE.sub(" ", text).split())
+    if not text.isprintable():
+        text = "".join(char if char.isprintable() else " " for char in text)
+    text = " ".join(text.split())
     if len(text) > MAX_NAME_CHARS:
         text = text[: MAX_NAME_CHARS - 1] + "\u2026"
     return text or "_"

@@ -12,7 +12,7 @@ import re
 from typing import Final
 
 from mcp_offload.models import Span, Symbol
-from mcp_offload.outline.scanners.bounds import MAX_SYMBOLS
+from mcp_offload.outline.scanners.bounds import MAX_SYMBOLS, clean_text
 from mcp_offload.outline.scanners.cobol_lines import CodeLine, code_lines
 from mcp_offload.outline.scanners.positions import Positions
 
@@ -66,7 +66,7 @@ class _Entry:
     def __init__(self, rank: int, kind: str, name: str | None, line: int, start_line: int) -> None:
         self.rank = rank
         self.kind = kind
-        self.name = name
+        self.name = None if name is None else clean_text(name)
         self.path: tuple[str, ...] = ()
         self.line = line
         self.header = line
@@ -101,7 +101,7 @@ class _Scanner:
             if not line.embedded:
                 self._read(line)
             self._last_code = line.number
-            if not line.embedded:
+            if not line.embedded and _COPY.match(line.text) is None:
                 self._last_data = line.number
             self._sentence_ended = line.embedded or line.text.rstrip().endswith(".")
         self._close(_PROGRAM_RANK)
@@ -155,7 +155,7 @@ class _Scanner:
         self._program_line = 0
         self._division = "IDENTIFICATION"
         entry = _Entry(_PROGRAM_RANK, word, name, line.number, start)
-        entry.path = (*self._path(), name)
+        entry.path = (*self._path(), entry.name or "")
         self._stack.append(entry)
 
     def _end_program(self, line: CodeLine, name: str) -> None:
@@ -211,8 +211,8 @@ class _Scanner:
         self._open(_Entry(_PARAGRAPH_RANK, "paragraph", found[1], line.number, line.first))
 
     def _copy(self, line: CodeLine, name: str) -> None:
-        # The library name's period is not part of it.
-        path = (*self._path(), f"<copy:{name.rstrip('.')}>")
+        names = self._path() if self._division == "PROCEDURE" else self._program_path()
+        path = (*names, f"<copy:{clean_text(name)}>")
         self._symbols.append(self._positions.of_lines(path, "copy", line.number, line.number))
 
     def _open(self, entry: _Entry) -> None:
@@ -230,6 +230,9 @@ class _Scanner:
                 continue
             names.append(entry.name)
         return tuple(names)
+
+    def _program_path(self) -> tuple[str, ...]:
+        return tuple(entry.name for entry in self._stack if entry.name and entry.rank == _PROGRAM_RANK)
 
     def _close(self, rank: int) -> None:
         """Close what is open at ``rank`` and below it; programs stay open but at the very end."""

@@ -57,15 +57,19 @@ class _Scanner:
             return False
         if (found := _SECTION.match(line)) is not None:
             self._close_section()
-            self._section = (clean_name(found[1]), self._comments_from or number)
+            self._section = (clean_name(found[1]), self._first(number))
         elif line[:1] in b" \t" and self._key is not None and self._indent(line) > self._key[2]:
             pass
         elif (found := _KEY.match(line)) is not None:
             self._close_key()
-            self._key = (clean_name(found[1]), self._comments_from or number, self._indent(line))
+            self._key = (clean_name(found[1]), self._first(number), self._indent(line))
         self._last_filled = number
         self._comments_from = 0
         return stripped.endswith(b"\\")
+
+    def _first(self, number: int) -> int:
+        """Where the comments directly above begin; those at the top of the file are its own."""
+        return self._comments_from if self._comments_from > 1 else number
 
     @staticmethod
     def _indent(line: bytes) -> int:

@@ -11,7 +11,7 @@ import re
 from typing import Final
 
 from mcp_offload.models import Span, Symbol
-from mcp_offload.outline.scanners.bounds import MAX_SYMBOLS, clean_name
+from mcp_offload.outline.scanners.bounds import MAX_SYMBOLS, clean_name, clean_text
 from mcp_offload.outline.scanners.positions import Positions
 from mcp_offload.outline.scanners.sql_tokens import MYSQL, SQL, CommentsAbove, Token, tokens
 
@@ -297,7 +297,7 @@ class _Scanner:
 
     def _labelled(self, statement: _Statement, start: int, end: int) -> None:
         target = statement.name or statement.target
-        label = f"<{statement.verb.lower() or 'statement'}{':' + target if target else ''}>"
+        label = f"<{clean_text(statement.verb.lower() or 'statement')}{':' + target if target else ''}>"
         if self._label is not None and self._label[0] == label:
             self._label = (label, self._label[1], end)
             return

@@ -63,7 +63,8 @@ class _Scanner:
         if stripped.startswith(b"#"):
             self._comments_from = self._comments_from or number
             return number
-        first = self._comments_from or number
+        # Comments at the top of the file are its own.
+        first = self._comments_from if self._comments_from > 1 else number
         self._comments_from = 0
         last = number
         if (found := _HEADER.match(line[:4096])) is not None:

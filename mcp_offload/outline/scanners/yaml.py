@@ -158,7 +158,8 @@ class _Scanner:
         self._stack = [self._documents[-1]]
 
     def _content(self, number: int, head: bytes, indent: int) -> None:
-        first = self._comments_from if self._comments_from and self._comments_indent == indent else number
+        # Comments at the top of the file are its own.
+        first = self._comments_from if self._comments_from > 1 and self._comments_indent == indent else number
         self._comments_from = 0
         column = indent
         while (dash := _DASH.match(head, column)) is not None and len(self._stack) < _MAX_OPEN:
