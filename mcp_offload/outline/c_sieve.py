@@ -25,7 +25,7 @@ _ASSIGNED = re.compile(rb"(?<![=!<>+\-*/%&|^])=(?!=)")
 _OPERATOR = re.compile(rb"\boperator\b")
 _DECORATION = re.compile(rb"\b(?:__attribute__|__declspec|alignas|decltype|[A-Z_][A-Z0-9_]{2,})\s*\(")
 _HEAD_LIMIT_BYTES = 20_000
-_RESTARTS = 100
+_RESTARTS = 20
 
 
 class _Open(NamedTuple):

@@ -68,10 +68,11 @@ def load(language: str) -> tuple[Grammar, Language] | None:
     if language not in package.available_languages():
         return None
     compiled: Language = package.get_language(language)
-    return _table(compiled), compiled
+    return guessed_table(compiled), compiled
 
 
-def _table(compiled: Language) -> Grammar:
+def guessed_table(compiled: Language) -> Grammar:
+    """A symbol table from what the grammar calls its node types."""
     rules: dict[str, Rule] = {}
     transparent: set[str] = set()
     for number in range(compiled.node_kind_count):

@@ -95,6 +95,8 @@ def _visit(
         frame.attached = None
     rule = grammar.rules.get(kind)
     found = names.find(node, rule, place, view) if rule is not None and node.is_named else []
+    # A name the parser made up to go on is empty.
+    found = [each for each in found if all(each.path) and (each.path or not each.listed)]
     if rule is None or not found:
         return _between(node, frame, grammar, attached), []
     start = frame.start if frame.start is not None else node.start_byte

@@ -132,8 +132,10 @@ def test_macros_with_a_value_are_listed_outside_functions() -> None:
 
 def test_constructors_destructors_operators_and_conversions() -> None:
     source = (
-        "class API Box : public Base<int()> {\n public:\n  API_INLINE Box(int a) : a{a}, b(a) { }\n  ~Box() = default;\n"
-        "  API_INLINE operator int() const NOEXCEPT { return 1; }\n  friend bool operator<(Box a, Box b) { return 1; }\n"
+        "class API Box : public Base<int()> {\n public:\n"
+        "  API_INLINE Box(int a) : a{a}, b(a) { }\n  ~Box() = default;\n"
+        "  API_INLINE operator int() const NOEXCEPT { return 1; }\n"
+        "  friend bool operator<(Box a, Box b) { return 1; }\n"
         " signals:\n  void changed();\n};\nns::Box::Box(int a) { }\nvoid ns::Box::changed() { }\n"
     )
     assert cpp(source) == [

@@ -15,10 +15,12 @@ from tests.unit.outline.samples import DATA, LANGUAGES, listing, only
 ALL = [*GRAMMARS, *SCANNERS, "zig", None]
 SAMPLES = sorted(path for path in DATA.rglob("*.*") if path.suffix[1:] in LANGUAGES)
 PIECES = [
-    "def f(a):", "class A:", "    ", "\t", "\n", "\r\n", "\r", "{", "}", "(", ")", "[", "]", ";", ",", ":", "=",
-    "'", '"', '"""', "`", "/*", "*/", "//", "#", "#if X", "#else", "#endif", "#define M(a) a", "template<", ">",
+    "def f(a):", "class A:", "    ", "\t", "\n", "\r\n", "\r", "{", "}", "(", ")", "[", "]", ";", ",", ":",
+    "'", '"', '"""', "`", "/*", "*/", "//", "#", "#if X", "#else", "#endif", "#define M(a) a", "template<",
     "function f() ", "export ", "@a ", "struct S ", "fn f() ", "impl T for S ", "func f() ", "int f(void) ",
-    "x", "é", "☃", "\u2028", "\0", "<<<<<<< HEAD", "=======", ">>>>>>> b", "\\", "$", "=> ", "SELECT 1", "MACRO(x)",
+    "x", "é", "☃", "\u2028", "\0", "<<<<<<< HEAD", "=======", ">>>>>>> b", "\\", "$", "=> ", "SELECT 1",
+    "MACRO(x)", ">", "=", "operator ", "namespace n ", "const (", "var v = ", "f() {", "fi",
+    "module.exports = ",
 ]  # fmt: skip
 
 
@@ -170,3 +172,11 @@ def test_a_long_script_without_definitions_is_cut_into_chunks() -> None:
     assert (found.parsed, found.reason) == (False, "no definitions recognised")
     assert found.symbols
     assert outline(b"print(1)\n", "python").symbols == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [("declare module\n() => {}\n", "tsx"), (": int = 1\n" * 30, "python"), ("class { m() {} }", "java")],
+)
+def test_a_name_the_parser_makes_up_is_no_symbol(text: str, language: str) -> None:
+    check(text.encode(), outline(text.encode(), language))
