@@ -230,6 +230,9 @@ def claim_streams() -> tuple[int, int]:
         UsageError: one of the two is closed.
     """
     try:
+        # Looked at before either is copied: a copy would take the number of a closed one.
+        os.fstat(0)
+        os.fstat(1)
         stdin_fd, stdout_fd = os.dup(0), os.dup(1)
     except OSError:
         raise UsageError("Standard input and output are closed; serve speaks MCP over them.") from None

@@ -92,10 +92,9 @@ def test_end(tmp_path: Path, cause: signal.Signals | None) -> None:
             rig.status()
             return time.perf_counter() - began
 
-    times = [end() for _ in range(RUNS)]
-    sys.stdout.write(
-        f"\n{'end by ' + (cause.name if cause else 'end of input'):<44} {max(times) * 1000:9.2f} ms at worst\n"
-    )
+    worst = max(end() for _ in range(RUNS))
+    what = f"end by {cause.name if cause else 'end of input'}"
+    sys.stdout.write(f"\n{what:<44} {worst * 1000:9.2f} ms at worst\n")
 
 
 def _call_seconds(rig: Rig, tool: str, **arguments: object) -> float:

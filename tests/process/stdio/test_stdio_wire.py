@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.interaction.requirements import covers
 from tests.process.stdio.rig import CLIENT, ENVELOPE, Rig, ids, server_command
@@ -155,6 +158,52 @@ def test_a_request_of_ten_megabytes_is_answered(rig: Rig) -> None:
     assert len(content) > 10_000_000
     assert rig.call("store_artifact", content=content, name="long.log", kind="log").startswith("l1 long.log ")
     assert "line 449999 of a long text" in rig.call("read_handle", handles=["l1#L-1"])
+
+
+# Each with the code of the error that answers it, 0 for a result, None where nothing answers.
+PIECES: dict[str, int | None] = {
+    '{"jsonrpc":"2.0","id":ID,"method":"ping"}': 0,
+    '{"jsonrpc":"2.0","id":"ID","method":"tools/list","params":{}}': 0,
+    '{"jsonrpc":"2.0","id":ID,"method":"tools/call","params":{"name":"read_handle"}}': 0,
+    '{"jsonrpc":"2.0","id":"ID","method":"tools/call","params":{"name":"x","arguments":{"a":[1]}}}': 0,
+    '{"jsonrpc":"2.0","id":ID,"method":"tools/call","params":{}}': -32602,
+    '{"jsonrpc":"2.0","id":ID,"method":"tools/list","params":{"cursor":"c"}}': -32602,
+    '{"jsonrpc":"2.0","id":ID,"method":"resources/list"}': -32601,
+    '{"jsonrpc":"2.0","id":ID,"method":"\\ud800"}': -32601,
+    '{"jsonrpc":"2.0","id":ID,"method":"ping","params":7}': -32602,
+    '{"jsonrpc":"2.0","id":ID}': -32600,
+    '{"jsonrpc":"2.0","id":null,"method":"ping"}': -32600,
+    "[ID]": -32600,
+    "{": -32700,
+    "\ufeff": None,
+    "": None,
+    '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":ID}}': None,
+    '{"jsonrpc":"2.0","method":"notifications/cancelled","params":5}': None,
+    '{"jsonrpc":"2.0","method":"no/such"}': None,
+    '{"jsonrpc":"2.0","id":ID,"result":{}}': None,
+    '{"jsonrpc":"2.0","id":ID,"error":{"code":1,"message":"m"}}': None,
+    '{"jsonrpc":"2.0","id":ID,"result":5}': None,
+}
+
+
+@covers("wire-once", "wire-purity", "wire-invalid")
+def test_any_mixture_of_lines_is_answered_line_by_line(rig: Rig) -> None:
+    rig.greet()
+    numbers = count(1_000_000)
+
+    @given(st.lists(st.sampled_from(sorted(PIECES)), max_size=30))
+    @settings(max_examples=60)
+    def check(pieces: list[str]) -> None:
+        lines = [piece.replace("ID", str(next(numbers))) for piece in pieces]
+        expected = sorted(code for piece in pieces if (code := PIECES[piece]) is not None)
+        rig.write("".join(f"{line}\n" for line in lines).encode())
+        answers = [rig.receive() or {} for _ in expected]
+        assert sorted(one["error"]["code"] if "error" in one else 0 for one in answers) == expected
+        given_ids = [one["id"] for one in answers if one["id"] is not None]
+        assert len(given_ids) == len(set(given_ids))
+        assert rig.answer(rig.ask("ping"))["result"] == {}
+
+    check()
 
 
 @covers("wire-unread")
