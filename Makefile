@@ -13,7 +13,8 @@ JOBS ?= 2
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
 
-.PHONY: help setup check test test-fast architecture coverage demo bench docs generate format clean
+.PHONY: help setup demo test test-fast coverage check lint formatting types layers spelling architecture \
+	format bench docs generate clean
 
 help: ## show the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -46,16 +47,25 @@ test-fast: $(VENV)/.stamp-dev ## run the tests that start no process and take no
 coverage: $(VENV)/.stamp-dev ## run every test and show the lines none of them ran
 	@$(BIN)/python -m pytest -n $(JOBS) --cov --cov-report=term-missing $(PYTEST_ARGS)
 
-architecture: $(VENV)/.stamp-dev
-	@$(BIN)/python -m pytest -q -p no:randomly tests/architecture
+check: lint formatting types layers spelling architecture ## lint, formatting, types, layers, spelling, sizes
 
-check: $(VENV)/.stamp-dev ## lint, formatting, types, layers, spelling, sizes
+lint: $(VENV)/.stamp-dev
 	$(BIN)/ruff check .
+
+formatting: $(VENV)/.stamp-dev
 	$(BIN)/ruff format --check .
+
+types: $(VENV)/.stamp-dev
 	$(BIN)/pyright
+
+layers: $(VENV)/.stamp-dev
 	$(BIN)/lint-imports --no-logo
+
+spelling: $(VENV)/.stamp-dev
 	$(BIN)/codespell
-	@$(MAKE) --no-print-directory architecture
+
+architecture: $(VENV)/.stamp-dev
+	$(BIN)/python -m pytest -q -p no:randomly tests/architecture
 
 format: $(VENV)/.stamp-dev ## rewrite what the formatter and the safe fixes can
 	$(BIN)/ruff check --fix .
