@@ -36,7 +36,6 @@ _MAGIC: Final = re.compile(
 # Control characters that text does not have. Tab, LF, FF, CR, backspace, bell and ESC are common in logs.
 _ODD_CONTROLS: Final = bytes(set(range(32)) - {7, 8, 9, 10, 11, 12, 13, 27}) + b"\x7f"
 _NO_NULS: Final = _ODD_CONTROLS.replace(b"\x00", b"")
-_HIGH: Final = bytes(range(0x80, 0x100))
 # Share of odd control characters from which content is no text: random bytes have 10%, text next to none.
 _MAX_CONTROL_SHARE: Final = 0.05
 # One NUL in so many bytes may be an accident of a writer; binary formats have far more.

@@ -22,7 +22,7 @@ _BY_LANGUAGE: Final[Mapping[str, str]] = {
     "rust": "rs",
     "bash": "sh bash zsh ksh bats command ebuild",
     "cobol": "cbl cob cobol cpy ccp cpb pco cblle",
-    "plsql": "pks pkb pck pkh plsql pls plb prc fnc trg tps tpb",
+    "plsql": "pks pkb pkh plsql pls plb prc fnc trg tps tpb",
     "sql": "ddl dml psql pgsql mysql tsql hql",
     "json": "json jsonc json5 jsonl ndjson geojson topojson webmanifest har map avsc gltf tfstate sarif"
     " code-workspace jsonld mcmeta",
@@ -31,7 +31,7 @@ _BY_LANGUAGE: Final[Mapping[str, str]] = {
     "ini": "ini properties env desktop service socket timer target mount network editorconfig gitconfig"
     " inf reg",
     "xml": "xml xsd xsl xslt svg rss atom wsdl pom csproj vbproj fsproj vcxproj props targets plist xaml resx"
-    " nuspec config kml gpx xmi dita jrxml qrc iml storyboard xib jelly trx fxml axml",
+    " nuspec kml gpx xmi dita jrxml qrc iml storyboard xib jelly trx fxml axml",
     "html": "html htm xhtml shtml",
     "markdown": "md markdown mdown mkd mkdn mdx qmd rmd",
     "notebook": "ipynb",

@@ -29,6 +29,8 @@ _PROSE: Final = frozenset(["txt", "text", "log", "out", "err", "stdout", "stderr
 _BY_CONTENT: Final[Mapping[str, Callable[[bytes], str | None]]] = {
     "h": content.c_header,
     "sql": content.sql_dialect,
+    "pck": content.by_content,
+    "config": content.by_content,
     "ts": content.dot_ts,
     "m": content.dot_m,
     "conf": content.dot_conf,

@@ -27,7 +27,6 @@ _ATTRIBUTE: Final = re.compile(
 _HTML: Final = re.compile(
     rb"(?:\xef\xbb\xbf)?\s*+(?:<!--(?s:.{0,4000}?)-->\s*+)?<(?:!doctype\s+html|html|head|body)\b", re.I
 )
-_XHTML: Final = re.compile(rb"<html\b", re.I)
 _RAW_END: Final = {
     name: re.compile(rb"</" + name + rb"\s*>", re.I) for name in (b"script", b"style", b"textarea", b"title")
 }
