@@ -32,12 +32,21 @@ _JVM_LIBRARY: Final = re.compile(
 )
 _FORMS: Final[tuple[re.Pattern[str], ...]] = (
     re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+)(?:,? in (?P<function>.*))?'),
-    re.compile(r"^\s*at (?P<function>[^()]*?)\(?(?P<file>[\w$.-]+\.(?:java|kt|kts|scala|groovy|clj)):(?P<line>\d+)\)"),
-    re.compile(r"^\s*at (?:(?P<function>.*?) \()?(?:file://)?(?P<file>(?:[A-Za-z]:)?[^():]+?):(?P<line>\d+):\d+\)?$"),
+    re.compile(
+        r"^\s*at (?P<function>[^()]*?)\(?(?P<file>[\w$.-]+\.(?:java|kt|kts|scala|groovy|clj)):(?P<line>\d+)\)"
+    ),
+    re.compile(
+        r"^\s*at (?:(?P<function>.*?) \()?(?:file://)?(?P<file>(?:[A-Za-z]:)?[^():]+?):(?P<line>\d+):\d+\)?$"
+    ),
     re.compile(r"^\s*at (?P<function>.*?) in (?P<file>.+?):(?:line )?(?P<line>\d+)$"),
-    re.compile(r"^\s*#\d+\s+(?:0x[0-9a-f]+ )?(?:in )?(?P<function>.*?) \(?(?P<file>/?[\w./+~@-]+\.\w+):(?P<line>\d+)"),
+    re.compile(
+        r"^\s*#\d+\s+(?:0x[0-9a-f]+ )?(?:in )?(?P<function>.*?) \(?(?P<file>/?[\w./+~@-]+\.\w+):(?P<line>\d+)"
+    ),
     re.compile(r"^\s*#\d+\s+(?P<file>/[^\s(]+\.php)\((?P<line>\d+)\): (?P<function>.*)"),
-    re.compile(r"^\s*(?:at )?(?P<file>(?:[A-Za-z]:)?[\w./\\+~@-]+\.\w{1,5}):(?P<line>\d+)(?::\d+)?(?::in [`'](?P<function>.*)')?(?:[:\s]|$)"),
+    re.compile(
+        r"^\s*(?:at )?(?P<file>(?:[A-Za-z]:)?[\w./\\+~@-]+\.\w{1,5}):(?P<line>\d+)(?::\d+)?(?:"
+        r":in [`'](?P<function>.*)')?(?:[:\s]|$)"
+    ),
     re.compile(r"^\s+(?P<file>(?:[A-Za-z]:)?[\w./\\+~@-]+\.go):(?P<line>\d+)(?: \+0x[0-9a-f]+)?"),
 )
 

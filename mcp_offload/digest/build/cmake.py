@@ -17,7 +17,9 @@ _END: Final = re.compile(r"^\s*-- (?:Configuring incomplete|Generating done|Buil
 _STACK: Final = re.compile(r"^\s*Call Stack \(most recent call first\):")
 _FRAME: Final = re.compile(r"^\s+(?P<file>[^\s:]+):(?P<line>\d+) \(")
 _CONFIGURE: Final = re.compile(r"^(?:\./)?configure: error: (?P<message>.*)$")
-_MESON: Final = re.compile(r"^(?P<file>[^\s:]*meson\.build):(?P<line>\d+):(?P<column>\d+): ERROR: (?P<message>.*)$")
+_MESON: Final = re.compile(
+    r"^(?P<file>[^\s:]*meson\.build):(?P<line>\d+):(?P<column>\d+): ERROR: (?P<message>.*)$"
+)
 _PERCENT: Final = re.compile(r"^\[ *(?P<done>\d+)%\] (?P<what>\w+)")
 _STEPS: Final = re.compile(r"^\[(?P<done>\d+)/(?P<all>\d+)\] (?P<what>\w+)")
 _STOP: Final = re.compile(r"^(?:\S*/)?g?make(?:\[\d+\])?: \*\*\* |^ninja: (?:build stopped|error|fatal)")
@@ -32,6 +34,7 @@ class Cmake:
         self._blank = 0
         self._text: list[str] = []
         self._stack = False
+        self._step = 0
         self._progress: tuple[int, int] | None = None
         self._linking = False
         self._stopped = False
@@ -43,10 +46,18 @@ class Cmake:
             self._close()
             name = found["command"] or ("internal error" if found["internal"] else "")
             draft = Draft(
-                name, "config", found["file"], integer(found["line"]), text.strip().rstrip(":"), number, "cmake"
+                name,
+                "config",
+                found["file"],
+                integer(found["line"]),
+                text.strip().rstrip(":"),
+                number,
+                "cmake",
             )
             draft.end = number
-            self._account.open(draft, (found["file"], found["line"], name, number if not found["file"] else 0))
+            self._account.open(
+                draft, (found["file"], found["line"], name, number if not found["file"] else 0)
+            )
             self._text = [found["message"]] if found["message"] else []
             self._blank, self._stack = 0, False
             return _LINES
@@ -57,19 +68,22 @@ class Cmake:
             message = other["message"]
             tool = "meson" if "file" in place else "configure"
             file, line = place.get("file"), integer(place.get("line"))
-            self._account.open(Draft(plain(message), "config", file, line, message, number, tool, None, 0, number))
+            self._account.open(
+                Draft(plain(message), "config", file, line, message, number, tool, None, 0, number)
+            )
             self._account.close()
             return 0
         if _END.match(text):
             self._close()
             self._account.tools.setdefault("cmake")
             self._account.ended_badly |= "incomplete" in text
-            self._account.ended_well |= "have been written" in text
+            self._account.well(number if "have been written" in text else 0)
             return 0
         step = _STEPS.match(text) or _PERCENT.match(text)
         if step:
             self._close()
             self._account.tools.setdefault("cmake" if "%" in text[:7] else "ninja")
+            self._step = number
             self._progress = (int(step["done"]), int(step.groupdict().get("all") or 100))
             self._linking = step["what"] == "Linking" and "%" in text[:7]
             return 0
@@ -115,14 +129,23 @@ class Cmake:
         """A written build system is a good end; errors are failures."""
         self._close()
         found = self._account.findings()
-        if self._progress is not None and not self._stopped and found.verdict in (Verdict.PASSED, Verdict.UNKNOWN):
+        if (
+            self._progress is not None
+            and not self._stopped
+            and found.verdict in (Verdict.PASSED, Verdict.UNKNOWN)
+        ):
             done, total = self._progress
             whole = done >= total and not self._linking
             found.verdict = Verdict.PASSED if whole else Verdict.INCOMPLETE
             if not whole:
-                found.notes.append(f"the build stands at step {done} of {total}" if total != 100 else f"the build stands at {done} %")
+                found.notes.append(
+                    f"the build stands at step {done} of {total}"
+                    if total != 100
+                    else f"the build stands at {done} %"
+                )
             else:
                 found.totals.setdefault("errors", 0)
+                found.verdict_line = self._step
         return found
 
 
@@ -136,8 +159,10 @@ FAMILY: Final = Family(
         r"meson\.build:\d+:\d+: ERROR: ",
         r"^(?:\S*/)?g?make(?:\[\d+\])?: \*\*\* ",
         r"^ninja: (?:build stopped|error|fatal)",
-        r"^\[ *\d+%\] (?:Building|Linking|Built|Generating|Scanning|Creating|Performing|Completed|Install|No )",
-        r"^\[\d+/\d+\] (?:Building|Linking|Generating|Scanning|Creating|Performing|Compiling|Running|Install|Copying|Automatic|CXX|CC|AR|LINK|SOLINK|STAMP|ACTION|Re-) ?",
+        r"^\[ *\d+%\] (?:Building|Linking|Built|Generating|Scanning|Creating|Performing"
+        r"|Completed|Install|No )",
+        r"^\[\d+/\d+\] (?:Building|Linking|Generating|Scanning|Creating|Performing|Compiling"
+        r"|Running|Install|Copying|Automatic|CXX|CC|AR|LINK|SOLINK|STAMP|ACTION|Re-) ?",
     ),
     Cmake,
 )

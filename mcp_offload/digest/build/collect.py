@@ -69,6 +69,7 @@ class Collector:
         self.stated: list[int] = []
         self.warnings: int | None = None
         self.ended_well = False
+        self.well_line = 0
         self.ended_badly = False
         self.notes: list[str] = []
 
@@ -96,6 +97,11 @@ class Collector:
         if draft is not None:
             self.failures.add(draft.failure(), draft.key)
 
+    def well(self, number: int) -> None:
+        """Note that the tool says on this line that it ended well; 0 takes that back."""
+        self.ended_well = number > 0
+        self.well_line = number
+
     def findings(self, *, good: bool | None = None) -> Findings:
         """Settle the account. A single stated number of errors is believed, several are not added up."""
         self.close()
@@ -121,4 +127,5 @@ class Collector:
             verdict=verdict,
             notes=self.notes,
             unlisted=self.failures.unlisted,
+            verdict_line=self.well_line if verdict is Verdict.PASSED else 0,
         )

@@ -1,4 +1,4 @@
-"""Signals, aborts and assertions of native programs, debuggers' first words, time-outs and exhausted memory."""
+"""Signals, aborts and assertions of native programs, debuggers, time-outs and exhausted memory."""
 
 from __future__ import annotations
 
@@ -9,31 +9,57 @@ from ..family import Family, Findings, Group
 from .collect import Collector, Draft, integer, plain
 
 _SIGNAL: Final = re.compile(
-    r"^(?:(?:\S*/)?(?:ba|da|z|k)?sh: )?(?:line \d+: |\S+: line \d+: )?\s*(?:\d+ )?(?P<what>Segmentation fault|Aborted|Bus error|Floating point exception"
+    r"^(?:(?:\S*/)?(?:ba|da|z|k)?sh: )?(?:line \d+: "
+    r"|\S+: line \d+: )?\s*(?:\d+ )?(?P<what>Segmentation fault|Aborted|Bus error"
+    r"|Floating point exception"
     r"|Illegal instruction|Trace/breakpoint trap)(?P<core> \(core dumped\))?(?:\s+(?P<command>\S.*))?$"
 )
-_TERMINATE: Final = re.compile(r"^terminate called (?:after throwing an instance of '(?P<type>[^']+)'|without an active exception|recursively)")
-_LIBCXX: Final = re.compile(r"^(?:libc\+\+abi: |libc\+\+abi\.dylib: )(?P<message>.*(?:terminating|uncaught).*)$")
+_TERMINATE: Final = re.compile(
+    r"^terminate called (?:after throwing an instance of '(?P<type>[^']+)'"
+    r"|without an active exception|recursively)"
+)
+_LIBCXX: Final = re.compile(
+    r"^(?:libc\+\+abi: |libc\+\+abi\.dylib: )(?P<message>.*(?:terminating|uncaught).*)$"
+)
 _WHAT: Final = re.compile(r"^\s*what\(\): +(?P<message>.*)$")
 _ASSERT: Final = re.compile(
-    r"^(?:\S+: )?(?P<file>[^\s:]+\.\w+):(?P<line>\d+): (?P<function>.*?): (?P<message>Assertion [`'](?P<condition>.*)' failed\.?)$"
-    r"|^Assertion failed: \((?P<mac>.*)\), function (?P<f2>\w+), file (?P<file2>[^,]+), line (?P<line2>\d+)\.$"
+    r"^(?:\S+: )?(?P<file>[^\s:]+\.\w+):(?P<line>\d+): (?P<function>.*?): (?P<message>Asse"
+    r"rtion [`'](?P<condition>.*)' failed\.?)$"
+    r"|^Assertion failed: \((?P<mac>.*)\), function (?P<f2>\w+), file (?P<file2>[^,]+), li"
+    r"ne (?P<line2>\d+)\.$"
 )
 _GLIBC: Final = re.compile(
-    r"^(?P<message>\*\*\* stack smashing detected \*\*\*.*|\*\*\* buffer overflow detected \*\*\*.*|double free or corruption.*|free\(\): invalid .*|malloc\(\): .*"
+    r"^(?P<message>\*\*\* stack smashing detected \*\*\*.*"
+    r"|\*\*\* buffer overflow detected \*\*\*.*|double free or corruption.*"
+    r"|free\(\): invalid .*|malloc\(\): .*"
     r"|malloc_consolidate\(\): .*|corrupted size vs\. prev_size.*|munmap_chunk\(\): .*|realloc\(\): .*)$"
 )
-_GDB: Final = re.compile(r"^(?:Program|Thread \d+ .*) received signal (?P<signal>SIG\w+), (?P<what>.*)\.$|^Program terminated with signal (?P<core>SIG\w+), (?P<core_what>.*)\.$")
-_GDB_FRAME: Final = re.compile(r"^(?:#\d+\s+)?(?:0x[0-9a-f]+ in )?(?P<function>\S+) \(.*\) at (?P<file>[^\s:]+):(?P<line>\d+)$")
+_GDB: Final = re.compile(
+    r"^(?:Program|Thread \d+ .*) received signal (?P<signal>SIG\w+), (?P<what>.*)\.$"
+    r"|^Program terminated with signal (?P<core>SIG\w+), (?P<core_what>.*)\.$"
+)
+_GDB_FRAME: Final = re.compile(
+    r"^(?:#\d+\s+)?(?:0x[0-9a-f]+ in )?(?P<function>\S+) \(.*\) at (?P<file>[^\s:]+):(?P<line>\d+)$"
+)
 _TIMEOUT: Final = re.compile(
-    r"^(?P<message>Command took >\d+ ?\w+, returning \d+.*|(?:ERROR: |Error: )?(?:Job|Command|Process|Build|Task|Step|Execution|The (?:job|action|operation|command|build)\b.*?)"
-    r" (?:has )?(?:timed out|exceeded the (?:maximum|time) .*)(?: after .*)?|timeout: sending signal \w+ to command .*|TIMEOUT: .*|Timeout \(\d+:\d\d:\d\d(?:\.\d+)?\)!)$"
+    r"^(?P<message>Command took >\d+ ?\w+, returning \d+.*|(?:ERROR: |Error: )?(?:Job"
+    r"|Command|Process|Build|Task|Step|Execution|The (?:job|action|operation|command"
+    r"|build)\b.*?)"
+    r" (?:has )?(?:timed out|exceeded the (?:maximum|time) .*)(?: after .*)?"
+    r"|timeout: sending signal \w+ to command .*|TIMEOUT: .*"
+    r"|Timeout \(\d+:\d\d:\d\d(?:\.\d+)?\)!)$"
 )
 _MEMORY: Final = re.compile(
-    r"^(?P<message>.*(?:CUDA out of memory|out of memory allocating|Cannot allocate memory|JavaScript heap out of memory|Out of memory: Kill(?:ed)? process"
-    r"|virtual memory exhausted|fatal error: out of memory|std::bad_alloc|No space left on device|java\.lang\.OutOfMemoryError|oom-kill).*)$"
+    r"^(?P<message>.*(?:CUDA out of memory|out of memory allocating"
+    r"|Cannot allocate memory|JavaScript heap out of memory"
+    r"|Out of memory: Kill(?:ed)? process"
+    r"|virtual memory exhausted|fatal error: out of memory|std::bad_alloc"
+    r"|No space left on device|java\.lang\.OutOfMemoryError|oom-kill).*)$"
 )
-_KILLED: Final = re.compile(r"^(?:(?:\S*/)?(?:ba|da|z)?sh: )?(?:line \d+: |\S+: line \d+: )?\s*(?:\d+ )?Killed(?:\s+(?P<command>\S.*))?$")
+_KILLED: Final = re.compile(
+    r"^(?:(?:\S*/)?(?:ba|da|z)?sh: )?(?:line \d+: "
+    r"|\S+: line \d+: )?\s*(?:\d+ )?Killed(?:\s+(?P<command>\S.*))?$"
+)
 _NAMES: Final = {
     "Segmentation fault": "SIGSEGV",
     "Aborted": "SIGABRT",
@@ -133,7 +159,9 @@ class Crashes:
 
     def _memory(self, number: int, found: re.Match[str], text: str) -> int:
         name = "disk full" if "No space left" in text else "oom"
-        self._account.open(Draft(name, "resource", None, None, text.strip(), number, "crash", None, number, number), name)
+        self._account.open(
+            Draft(name, "resource", None, None, text.strip(), number, "crash", None, number, number), name
+        )
         return 0
 
     def finish(self, last: int) -> Findings:
@@ -145,13 +173,15 @@ FAMILY: Final = Family(
     "crashes",
     Group.CRASH,
     (
-        r"(?:^|[: \d])(?:Segmentation fault|Aborted|Bus error|Floating point exception|Illegal instruction|Trace/breakpoint trap)(?: \(core dumped\)| {2,}\S|$)",
+        r"(?:^|[: \d])(?:Segmentation fault|Aborted|Bus error|Floating point exception"
+        r"|Illegal instruction|Trace/breakpoint trap)(?: \(core dumped\)| {2,}\S|$)",
         r"^terminate called ",
         r"^libc\+\+abi",
         r": Assertion [`'].* failed",
         r"^Assertion failed: \(",
         r"^\*\*\* (?:stack smashing|buffer overflow) detected",
-        r"^(?:double free or corruption|free\(\): invalid|malloc\(\): |malloc_consolidate|corrupted size vs|munmap_chunk|realloc\(\): )",
+        r"^(?:double free or corruption|free\(\): invalid|malloc\(\): |malloc_consolidate"
+        r"|corrupted size vs|munmap_chunk|realloc\(\): )",
         r" received signal SIG\w+, ",
         r"^Program terminated with signal SIG",
         r"(?:^|\d |: )Killed(?:$|  +\S)",
@@ -159,7 +189,9 @@ FAMILY: Final = Family(
         r"(?:timed out after|has timed out|exceeded the (?:maximum|time))",
         r"^timeout: sending signal",
         r"^Timeout \(\d+:\d\d:",
-        r"CUDA out of memory|heap out of memory|Cannot allocate memory|virtual memory exhausted|No space left on device|Out of memory: Kill|OutOfMemoryError",
+        r"CUDA out of memory|heap out of memory|Cannot allocate memory"
+        r"|virtual memory exhausted|No space left on device|Out of memory: Kill"
+        r"|OutOfMemoryError",
     ),
     Crashes,
 )

@@ -1,4 +1,4 @@
-"""docker build (classic and BuildKit), compose, pull and run: the step that failed, and the daemon's errors."""
+"""docker build (classic and BuildKit), compose, pull and run: failed steps and errors of the daemon."""
 
 from __future__ import annotations
 
@@ -10,18 +10,26 @@ from .collect import Collector, Draft, integer
 
 _DAEMON: Final = re.compile(r"^(?:docker: )?Error response from daemon: (?P<message>.*)$")
 _CONTEXT: Final = re.compile(
-    r"^(?:ERROR: |error: |docker: )?(?P<message>unable to (?:prepare context|evaluate symlinks).*|failed to (?:solve|read dockerfile|build|fetch|compute).*"
-    r"|(?:invalid reference format|Cannot connect to the Docker daemon).*|(?:failed to solve|resolve|unknown instruction|dockerfile parse error).*)$"
+    r"^(?:ERROR: |error: |docker: )?(?P<message>unable to (?:prepare context"
+    r"|evaluate symlinks).*|failed to (?:solve|read dockerfile|build|fetch|compute).*"
+    r"|(?:invalid reference format|Cannot connect to the Docker daemon).*"
+    r"|(?:failed to solve|resolve|unknown instruction|dockerfile parse error).*)$"
 )
-_PARSE: Final = re.compile(r"^(?:ERROR: )?(?:failed to solve: )?dockerfile parse error on line (?P<line>\d+): (?P<message>.*)$")
+_PARSE: Final = re.compile(
+    r"^(?:ERROR: )?(?:failed to solve: )?dockerfile parse error on line (?P<line>\d+): (?P<message>.*)$"
+)
 _PLACE: Final = re.compile(r"^(?P<file>\S*(?:[Dd]ockerfile|Containerfile)\S*):(?P<line>\d+)$")
 _STEP: Final = re.compile(r"^(?:#\d+ )?(?:\s*> )?\[(?P<step>[^\]]*\d+/\d+)\] (?P<what>.*?):?$")
 _FAILED: Final = re.compile(
-    r"^(?:#\d+ )?(?:ERROR: |error: |target \S+: )*(?:failed to solve: |executor failed running )?(?P<message>(?:process \".*\" did not complete successfully: exit code: \d+.*"
+    r"^(?:#\d+ )?(?:ERROR: |error: |target \S+: )*(?:failed to solve: "
+    r"|executor failed running )?(?P<message>(?:process \".*\" did not complete successful"
+    r"ly: exit code: \d+.*"
     r"|The command '.*' returned a non-zero code: \d+.*|executor failed running \[.*\]: exit code: \d+.*))$"
 )
 _SERVICE: Final = re.compile(r"^(?:Service|service) ['\"]?(?P<service>[\w.-]+)['\"]? failed to build")
-_DONE: Final = re.compile(r"^Successfully (?:built [0-9a-f]{12}$|tagged )|^#\d+ (?:writing image|naming to) .*done$")
+_DONE: Final = re.compile(
+    r"^Successfully (?:built [0-9a-f]{12}$|tagged )|^#\d+ (?:writing image|naming to) .*done$"
+)
 
 
 class Docker:
@@ -47,14 +55,19 @@ class Docker:
         if daemon:
             message = daemon["message"]
             name = "Dockerfile" if re.search(r"[Dd]ockerfile", message) else "docker"
-            self._add(number, name, "config", daemon[0] if text.startswith(("Error resp", "docker: Error")) else message)
+            self._add(
+                number,
+                name,
+                "config",
+                daemon[0] if text.startswith(("Error resp", "docker: Error")) else message,
+            )
             return 0
         place = _PLACE.match(text)
         if place:
             self._place = (place["file"], int(place["line"]))
         elif _DONE.match(text):
             self._account.tools.setdefault("docker")
-            self._account.ended_well = True
+            self._account.well(number)
         return 0
 
     @staticmethod

@@ -8,7 +8,9 @@ from typing import Final
 from ..family import Family, Findings, Group
 from .collect import Collector, Draft, plain
 
-_PLACE: Final = re.compile(r"^(?P<file>[^\s:][^:]*\.(?:[fF](?:\d\d|or|pp|tn)?|inc)):(?P<line>\d+):(?P<column>\d+):$")
+_PLACE: Final = re.compile(
+    r"^(?P<file>[^\s:][^:]*\.(?:[fF](?:\d\d|or|pp|tn)?|inc)):(?P<line>\d+):(?P<column>\d+):$"
+)
 _ERROR: Final = re.compile(r"^(?P<severity>Error|Fatal Error|Warning|Internal Error): (?P<message>.*)$")
 
 

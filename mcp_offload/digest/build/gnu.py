@@ -1,4 +1,4 @@
-"""Diagnostics in the GNU form ``file:line:column: error: text``: gcc, clang, javac, kotlinc, GnuCOBOL and others."""
+"""Diagnostics in the GNU form ``file:line:column: error: text``: gcc, clang, javac, kotlinc, GnuCOBOL."""
 
 from __future__ import annotations
 
@@ -11,16 +11,27 @@ from .collect import Collector, Draft, integer, plain
 
 # Source: GNU coding standards, 4.4 "Formatting Error Messages".
 _DIAGNOSTIC: Final = re.compile(
-    r"^\s{0,16}(?P<file>(?:[A-Za-z]:[\\/])?[^\s:()\[\]|][^:()|]*?):(?P<line>\d+)(?::(?P<column>\d+))?(?:-\d+)?: ?"
-    r"(?P<severity>(?:fatal |internal compiler |syntax )?[Ee]rror|warning|note|remark|info)(?:\[(?P<code>[A-Z]+\d+)\])?:? *(?P<message>.*)$"
+    r"^\s{0,16}(?P<file>(?:[A-Za-z]:[\\/])?[^\s:()\[\]|][^:()"
+    r"|]*?):(?P<line>\d+)(?::(?P<column>\d+))?(?:-\d+)?: ?"
+    r"(?P<severity>(?:fatal |internal compiler |syntax )?[Ee]rror|warning|note|remark"
+    r"|info)(?:\[(?P<code>[A-Z]+\d+)\])?:? *(?P<message>.*)$"
 )
 _DRIVER: Final = re.compile(
-    r"^(?P<tool>(?:\S*/)?(?:cc1(?:plus|obj)?|g?cc|g\+\+|c\+\+|clang(?:\+\+)?(?:-\d+)?|as|cpp|cobc|gfortran|ghc|swiftc|f951)"
+    r"^(?P<tool>(?:\S*/)?(?:cc1(?:plus|obj)?|g?cc|g\+\+|c\+\+|clang(?:\+\+)?(?:-\d+)?|as"
+    r"|cpp|cobc|gfortran|ghc|swiftc|f951)"
     r"(?:-[\d.]+)?): (?P<severity>(?:fatal )?error): (?P<message>.*)$"
 )
-_REQUIRED: Final = re.compile(r"^(?P<file>[^\s:][^:]*):(?P<line>\d+)(?::(?P<column>\d+))?:\s+(?:recursively )?required (?:from|by)")
-_ORIGIN: Final = re.compile(r"^(?:In file included from|\s+from )|: In (?:member |static member |lambda )?(?:instantiation|function|substitution|constructor|destructor)|: At (?:top level|global scope)")
-_REQUESTED: Final = re.compile(r"in instantiation of .* requested here|required (?:from|by)|in evaluation of|while substituting")
+_REQUIRED: Final = re.compile(
+    r"^(?P<file>[^\s:][^:]*):(?P<line>\d+)(?::(?P<column>\d+))?:\s+(?:recursively )?required (?:from|by)"
+)
+_ORIGIN: Final = re.compile(
+    r"^(?:In file included from|\s+from )|: In (?:member |static member "
+    r"|lambda )?(?:instantiation|function|substitution|constructor|destructor)"
+    r"|: At (?:top level|global scope)"
+)
+_REQUESTED: Final = re.compile(
+    r"in instantiation of .* requested here|required (?:from|by)|in evaluation of|while substituting"
+)
 _COUNT: Final = re.compile(
     r"^(?:(?P<warnings>\d+) warnings?)?(?: and )?(?:(?P<errors>\d+) errors?)? generated\.$"
     r"|^(?P<plain>\d+) errors?$"
@@ -28,11 +39,21 @@ _COUNT: Final = re.compile(
 )
 _SYMBOL: Final = re.compile(r"^\s+symbol:\s+(?P<symbol>.*)$")
 _FOUND: Final = re.compile(r"^ (?:found   :|required:) ")
-_TARGET: Final = re.compile(r"^(?:\S*/)?g?make(?:\[\d+\])?: \*\*\* \[(?:[^\]]*: )?(?P<target>[^\]:]+)\] (?!.*ignored)")
+_TARGET: Final = re.compile(
+    r"^(?:\S*/)?g?make(?:\[\d+\])?: \*\*\* \[(?:[^\]]*: )?(?P<target>[^\]:]+)\] (?!.*ignored)"
+)
 _NINJA: Final = re.compile(r"^FAILED: (?:\[code=\d+\] )?(?P<target>\S+)")
-_CARET: Final = re.compile(r"^\s*(?:\d+ )?\||^\s*[~^*]|^\s+\S|^\s*$|^(?:cc1|compilation terminated|Please submit|See <)")
-_PROBE: Final = re.compile(r"(?:^|/)(?:conftest|_?configtest|CheckSymbolExists|CheckFunctionExists|testCX?XCompiler)\.c|CMakeTmp|CMakeScratch|TryCompile")
-_WRAPPER: Final = re.compile(r"linker command failed|ld returned \d+ exit|all warnings being treated as errors|unable to execute command|clang frontend command failed")
+_CARET: Final = re.compile(
+    r"^\s*(?:\d+ )?\||^\s*[~^*]|^\s+\S|^\s*$|^(?:cc1|compilation terminated|Please submit|See <)"
+)
+_PROBE: Final = re.compile(
+    r"(?:^|/)(?:conftest|_?configtest|CheckSymbolExists|CheckFunctionExists"
+    r"|testCX?XCompiler)\.c|CMakeTmp|CMakeScratch|TryCompile"
+)
+_WRAPPER: Final = re.compile(
+    r"linker command failed|ld returned \d+ exit|all warnings being treated as errors"
+    r"|unable to execute command|clang frontend command failed"
+)
 
 _TOOLS: Final = {
     "java": "javac",
@@ -134,9 +155,9 @@ class Gnu:
             return 0
         self._account.extend(number)
         place = Frame(found["file"], int(found["line"]))
-        if draft.file and is_library(Frame(draft.file, draft.line)) and not is_library(place):
-            if _REQUESTED.search(found["message"]):
-                draft.file, draft.line, draft.column = place.file, place.line, integer(found["column"])
+        blamed = draft.file and is_library(Frame(draft.file, draft.line)) and not is_library(place)
+        if blamed and _REQUESTED.search(found["message"]):
+            draft.file, draft.line, draft.column = place.file, place.line, integer(found["column"])
         return self._account.room()
 
     def _driver(self, number: int, found: re.Match[str]) -> int:
@@ -147,7 +168,9 @@ class Gnu:
             self._account.tools.setdefault("cc")
             self._account.ended_badly = True
             return 0
-        self._account.open(Draft(plain(message), "compile", None, None, message, number, tool, None, 0, number))
+        self._account.open(
+            Draft(plain(message), "compile", None, None, message, number, tool, None, 0, number)
+        )
         return 0
 
     def _require(self, number: int, found: re.Match[str]) -> None:
@@ -197,7 +220,7 @@ class Gnu:
     @staticmethod
     def _belongs(draft: Draft, target: str) -> bool:
         stem = target.split(".")[0]
-        return bool(draft.file) and draft.file.replace("\\", "/").rsplit("/", 1)[-1].split(".")[0] == stem  # pyright: ignore[reportOptionalMemberAccess]
+        return bool(draft.file) and draft.file.replace("\\", "/").rsplit("/", 1)[-1].split(".")[0] == stem
 
     def _name_target(self, target: str, *, after: bool) -> None:
         """Put a failed target's name before the errors that are its own."""
@@ -240,10 +263,12 @@ FAMILY: Final = Family(
         r":\d+(?::\d+)?(?:-\d+)?: ?(?:fatal |internal compiler |syntax )?[Ee]rror(?:\[E\d+\])?:? ",
         r":\s+(?:recursively )?required (?:from|by) ",
         r": In (?:instantiation|substitution) of ",
-        r"^(?:\S*/)?(?:cc1(?:plus|obj)?|g?cc|g\+\+|c\+\+|clang(?:\+\+)?|cobc|gfortran|ghc|swiftc|f951)(?:-[\d.]+)?: (?:fatal )?error: ",
+        r"^(?:\S*/)?(?:cc1(?:plus|obj)?|g?cc|g\+\+|c\+\+|clang(?:\+\+)?|cobc|gfortran|ghc"
+        r"|swiftc|f951)(?:-[\d.]+)?: (?:fatal )?error: ",
         r"^(?:\S*/)?g?make(?:\[\d+\])?: \*\*\* \[",
         r"^FAILED: ",
-        r"^\d+ (?:errors?|warnings?)(?: and \d+ errors?)?(?: generated\.)?$",
+        r"^\d+ (?:warnings?|errors?)(?: and \d+ errors?)? generated\.$",
+        r"^\d+ errors?$",
     ),
     Gnu,
 )

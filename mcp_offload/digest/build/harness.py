@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ..family import Family, FailureSet, Findings, Group
+from ..family import FailureSet, Family, Findings, Group
 from ..model import Failure, Lines, Verdict
 from .collect import Collector, Draft
 

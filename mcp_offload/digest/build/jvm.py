@@ -1,4 +1,4 @@
-"""Maven and Gradle around the compilers of the JVM: dependency, plug-in and compile errors, and how the build ended."""
+"""Maven and Gradle around the JVM's compilers: dependency, plug-in and compile errors, and the end."""
 
 from __future__ import annotations
 
@@ -9,34 +9,52 @@ from ..family import Family, Findings, Group
 from .collect import Collector, Draft, integer, plain
 
 _MAVEN_PLACED: Final = re.compile(
-    r"^\[(?P<level>ERROR)\] (?:file:)?(?P<file>\S.*?):\[(?P<line>\d+)(?:,(?P<column>\d+))?\] (?:error: )?(?P<message>.*)$"
+    r"^\[(?P<level>ERROR)\] (?:file:)?(?P<file>\S.*?):\[(?P<line>\d+)(?:,(?P<column>\d+))?"
+    r"\] (?:error: )?(?P<message>.*)$"
 )
 _MAVEN_SCALA: Final = re.compile(
-    r"^\[(?:ERROR|error)\] (?:-- )?(?:\[E\d+\] .*?Error: )?(?P<file>/?\S+\.(?:scala|java|kt)):(?P<line>\d+)(?::(?P<column>\d+))?:?"
+    r"^\[(?:ERROR|error)\] (?:-- )?(?:\[E\d+\] .*?Error: )?(?P<file>/?\S+\.(?:scala|java"
+    r"|kt)):(?P<line>\d+)(?::(?P<column>\d+))?:?"
     r"(?: (?:error: )?(?P<message>.*?))?(?: -+)?$"
 )
 _MAVEN_GOAL: Final = re.compile(r"^\[ERROR\] Failed to execute goal (?P<goal>.*)$")
 _MAVEN_MODEL: Final = re.compile(
-    r"^\[(?:ERROR|FATAL)\] (?P<message>(?:Non-resolvable|Non-parseable|Malformed POM|Unresolveable|The build could not read"
-    r"|'[^']+' .*(?:missing|invalid|must)|Unknown lifecycle phase|No plugin found|Plugin .* or one of its dependencies"
-    r"|Error resolving|The goal you specified requires|Could not find the selected project|Unable to parse).*)$"
+    r"^\[(?:ERROR|FATAL)\] (?P<message>(?:Non-resolvable|Non-parseable|Malformed POM"
+    r"|Unresolveable|The build could not read"
+    r"|'[^']+' .*(?:missing|invalid|must)|Unknown lifecycle phase|No plugin found"
+    r"|Plugin .* or one of its dependencies"
+    r"|Error resolving|The goal you specified requires"
+    r"|Could not find the selected project|Unable to parse).*)$"
 )
-_DEPENDENCY: Final = re.compile(r"Could not (?:resolve|find|transfer|collect) (?:dependenc|artifact|.*dependenc)|Non-resolvable|Failure to (?:find|transfer)")
+_DEPENDENCY: Final = re.compile(
+    r"Could not (?:resolve|find|transfer|collect) (?:dependenc|artifact|.*dependenc)"
+    r"|Non-resolvable|Failure to (?:find|transfer)"
+)
 _GOAL_TAIL: Final = re.compile(r" -> \[Help \d+\]$")
-_GOAL_PARTS: Final = re.compile(r"^(?P<plugin>\S+)(?: \([^)]*\))? on project (?P<project>[^:]+): (?P<message>.*)$")
+_GOAL_PARTS: Final = re.compile(
+    r"^(?P<plugin>\S+)(?: \([^)]*\))? on project (?P<project>[^:]+): (?P<message>.*)$"
+)
 _MAVEN_SYMBOL: Final = re.compile(r"^\[ERROR\]\s+symbol:\s+(?P<symbol>.*)$")
 _GRADLE_WRONG: Final = re.compile(r"^\* What went wrong:")
 _GRADLE_TASK: Final = re.compile(r"^Execution failed for task '(?P<task>[^']+)'\.")
 _GRADLE_CAUSE: Final = re.compile(r"^\s*> (?P<message>.+)$")
-_GRADLE_WHERE: Final = re.compile(r"^(?:Build|Settings|Script) file '(?P<file>[^']+)'(?: line: (?P<line>\d+))?")
-_KOTLIN: Final = re.compile(r"^e: (?:file://)?(?P<file>.+?\.kts?):(?:\s*\((?P<l>\d+), (?P<c>\d+)\): |(?P<line>\d+):(?P<column>\d+):? )(?P<message>.*)$")
+_GRADLE_WHERE: Final = re.compile(
+    r"^(?:Build|Settings|Script) file '(?P<file>[^']+)'(?: line: (?P<line>\d+))?"
+)
+_KOTLIN: Final = re.compile(
+    r"^e: (?:file://)?(?P<file>.+?\.kts?):(?:\s*\((?P<l>\d+), (?P<c>\d+)\): "
+    r"|(?P<line>\d+):(?P<column>\d+):? )(?P<message>.*)$"
+)
 _SCALA: Final = re.compile(
     r"^-- (?:\[(?P<code>E\d+)\] )?(?P<what>[\w ]*Error): (?P<file>\S+?):(?P<line>\d+):(?P<column>\d+) -*$"
 )
 _SUCCESS: Final = re.compile(r"^(?:\[INFO\] )?BUILD SUCCESS(?:FUL)?\b")
-_FAILURE: Final = re.compile(r"^(?:\[(?:INFO|ERROR)\] )?BUILD (?:FAILURE|FAILED)\b|^FAILURE: Build (?:failed|completed) with")
+_FAILURE: Final = re.compile(
+    r"^(?:\[(?:INFO|ERROR)\] )?BUILD (?:FAILURE|FAILED)\b|^FAILURE: Build (?:failed|completed) with"
+)
 _WRAPPED: Final = re.compile(
-    r"^Compilation (?:failed|failure)|There (?:are|were) (?:test failures|failing tests)|^Compilation error|See the report"
+    r"^Compilation (?:failed|failure)|There (?:are|were) (?:test failures|failing tests)"
+    r"|^Compilation error|See the report"
     r"|finished with non-zero exit value|^A failure occurred while executing"
 )
 
@@ -61,7 +79,7 @@ class Jvm:
         if _SUCCESS.match(text) or _FAILURE.match(text):
             self._account.close()
             self._account.tools.setdefault("maven" if text.startswith("[") else "gradle")
-            self._account.ended_well = bool(_SUCCESS.match(text))
+            self._account.well(number if _SUCCESS.match(text) else 0)
             self._account.ended_badly |= not self._account.ended_well
             return 0
         goal = _MAVEN_GOAL.match(text)
@@ -133,7 +151,10 @@ class Jvm:
     def _gradle_wrong(self, number: int, text: str) -> int:
         """Read the paragraph under ``What went wrong``; its innermost cause is the message."""
         draft = self._account.draft
-        if text.startswith(("* Try", "* Exception", "* Get more", "BUILD FAILED")) or number - self._wrong > 40:
+        if (
+            text.startswith(("* Try", "* Exception", "* Get more", "BUILD FAILED"))
+            or number - self._wrong > 40
+        ):
             self._gradle_close()
             return 0
         task = _GRADLE_TASK.match(text)
@@ -141,7 +162,9 @@ class Jvm:
         if draft is None and text.strip():
             name = task["task"] if task else plain(text)
             file, line = self._where or (None, None)
-            self._account.open(Draft(name, "config", file, line, text.strip(), number, "gradle", None, self._wrong, number))
+            self._account.open(
+                Draft(name, "config", file, line, text.strip(), number, "gradle", None, self._wrong, number)
+            )
             self._task = name if task else ""
         elif draft is not None and cause:
             draft.message = cause["message"]
@@ -178,13 +201,16 @@ FAMILY: Final = Family(
         r"^\[ERROR\] (?:file:)?\S.*:\[\d+(?:,\d+)?\] ",
         r"^\[(?:ERROR|error)\] (?:-- )?(?:\[E\d+\] .*Error: )?/?\S+\.(?:scala|java|kt):\d+",
         r"^\[ERROR\] Failed to execute goal ",
-        r"^\[(?:ERROR|FATAL)\] (?:Non-|Malformed POM|Unresolveable|The build could not|'|Unknown lifecycle|No plugin found|Plugin |Error resolving|The goal you|Could not find the selected|Unable to parse)",
+        r"^\[(?:ERROR|FATAL)\] (?:Non-|Malformed POM|Unresolveable|The build could not|'"
+        r"|Unknown lifecycle|No plugin found|Plugin |Error resolving|The goal you"
+        r"|Could not find the selected|Unable to parse)",
         r"^(?:\[INFO\] )?BUILD SUCCESS",
         r"^(?:\[(?:INFO|ERROR)\] )?BUILD FAIL",
         r"^FAILURE: Build ",
         r"^\* What went wrong:",
         r"^(?:Build|Settings|Script) file '",
-        r"^e: .*\.kts?:",
+        r"\.kt: ?[(0-9]",
+        r"\.kts: ?[(0-9]",
         r"^-- (?:\[E\d+\] )?[\w ]*Error: \S+:\d+:\d+ -*$",
     ),
     Jvm,

@@ -1,4 +1,4 @@
-"""Linkers: GNU ld, gold, lld (ELF, COFF, Mach-O), mold, Apple ld, and the MSVC linker's errors without a place."""
+"""Linkers: GNU ld, gold, lld (ELF, COFF, Mach-O), mold, and Apple's ld."""
 
 from __future__ import annotations
 
@@ -8,30 +8,48 @@ from typing import Final
 from ..family import Family, Findings, Group
 from .collect import Collector, Draft, integer
 
-_LD: Final = r"(?:\S*/)?(?:ld(?:\.(?:bfd|gold|lld|mold))?|ld64\.lld|lld-link|wasm-ld|mold|gold|link)(?:\.exe)?"
+_LD: Final = (
+    r"(?:\S*/)?(?:ld(?:\.(?:bfd|gold|lld|mold))?|ld64\.lld|lld-link|wasm-ld|mold|gold|link)(?:\.exe)?"
+)
 _UNDEFINED: Final = re.compile(
-    r"^(?:" + _LD + r": )?(?P<place>\S+?)?(?::(?P<line>\d+)|:?\([^()]*\+0x[0-9a-f]+\)|: in function [^:]+|:function [^:]+): "
+    r"^(?:" + _LD + r": )?(?P<place>\S+?)?(?::(?P<line>\d+)|:?\([^()]*\+0x[0-9a-f]+\)|: in function [^:]+"
+    r"|:function [^:]+): "
     r"(?:error: )?undefined reference to [`'‘](?P<symbol>.+)['’]$"
 )
 _DUPLICATE: Final = re.compile(
     r"^(?:" + _LD + r": )?(?P<place>\S+?)(?::(?P<line>\d+)|:?\([^()]*\+0x[0-9a-f]+\)): "
     r"(?:error: )?(?P<message>multiple definition of [`'‘](?P<symbol>[^'’]+)['’].*)$"
 )
-_MESSAGE: Final = re.compile(r"^(?P<tool>" + _LD + r"): (?:(?P<severity>error|fatal error): )?(?P<message>.*)$")
-_SYMBOL: Final = re.compile(r"^(?:undefined (?:hidden |protected |reference to )?(?:symbol:? ?)?|duplicate symbol: )(?P<symbol>.+)$")
+_MESSAGE: Final = re.compile(
+    r"^(?P<tool>" + _LD + r"): (?:(?P<severity>error|fatal error): )?(?P<message>.*)$"
+)
+_SYMBOL: Final = re.compile(
+    r"^(?:undefined (?:hidden |protected |reference to )?(?:symbol:? ?)?|duplicate symbol: )(?P<symbol>.+)$"
+)
 _GOLD: Final = re.compile(r"^\S+: multiple definition of '(?P<symbol>[^']+)'$")
-_LIBRARY: Final = re.compile(r"^(?:cannot find|unable to find library|library not found for|library:? ?)\s*(?P<library>-l[^\s:]+|\S+?)(?::|$| )")
+_LIBRARY: Final = re.compile(
+    r"^(?:cannot find|unable to find library|library not found for"
+    r"|library:? ?)\s*(?P<library>-l[^\s:]+|\S+?)(?::|$| )"
+)
 _FATAL: Final = re.compile(
-    r"^(?:cannot (?:find|open)|unable to find library|library not found|symbol\(s\) not found|file not recognized"
+    r"^(?:cannot (?:find|open)|unable to find library|library not found"
+    r"|symbol\(s\) not found|file not recognized"
     r"|final link failed|unrecognized option|duplicate symbol|undefined symbol|.*: relocation R_\S+ against"
-    r"|.*: undefined reference|.*: file not recognized|.*: (?:file format not recognized|No such file or directory)"
+    r"|.*: undefined reference|.*: file not recognized|.*: (?:file format not recognized"
+    r"|No such file or directory)"
     r"|.*dangerous relocation|region .* overflowed|.* will not fit in region|.*DSO missing from command line)"
 )
-_QUIET: Final = re.compile(r"^(?:symbol\(s\) not found|final link failed|warning:|.*: warning:|.*: in function )")
-_REFERENCE: Final = re.compile(r"^>>> (?:referenced by|defined at|defined in) (?P<file>[^\s():]+)(?::(?P<line>\d+))?")
+_QUIET: Final = re.compile(
+    r"^(?:symbol\(s\) not found|final link failed|warning:|.*: warning:|.*: in function )"
+)
+_REFERENCE: Final = re.compile(
+    r"^>>> (?:referenced by|defined at|defined in) (?P<file>[^\s():]+)(?::(?P<line>\d+))?"
+)
 _APPLE_HEAD: Final = re.compile(r"^Undefined symbols for architecture ")
 _APPLE: Final = re.compile(r'^\s+"(?P<symbol>.+)", referenced from:')
-_WRAPPER: Final = re.compile(r"^(?:\S*/)?(?:collect2|clang(?:\+\+)?(?:-\d+)?): (?:fatal )?error: (?:ld returned|linker command failed)")
+_WRAPPER: Final = re.compile(
+    r"^(?:\S*/)?(?:collect2|clang(?:\+\+)?(?:-\d+)?): (?:fatal )?error: (?:ld returned|linker command failed)"
+)
 
 
 class Linker:
@@ -118,8 +136,11 @@ FAMILY: Final = Family(
     Group.BUILD,
     (
         r": (?:error: )?(?:undefined reference to|multiple definition of) ",
-        r"^(?:\S*/)?(?:ld(?:\.(?:bfd|gold|lld|mold))?|ld64\.lld|lld-link|wasm-ld|mold|gold)(?:\.exe)?: (?:fatal )?error: ",
-        r"^(?:\S*/)?ld(?:\.(?:bfd|gold|lld|mold))?: .*(?:cannot (?:find|open)|library not found|symbol\(s\) not found|not recognized|relocation R_|DSO missing|dangerous relocation|will not fit|overflowed|unrecognized option|unable to find)",
+        r"^(?:\S*/)?(?:ld(?:\.(?:bfd|gold|lld|mold))?|ld64\.lld|lld-link|wasm-ld|mold"
+        r"|gold)(?:\.exe)?: (?:fatal )?error: ",
+        r"^(?:\S*/)?ld(?:\.(?:bfd|gold|lld|mold))?: .*(?:cannot (?:find|open)"
+        r"|library not found|symbol\(s\) not found|not recognized|relocation R_|DSO missing"
+        r"|dangerous relocation|will not fit|overflowed|unrecognized option|unable to find)",
         r"^Undefined symbols for architecture ",
         r": (?:ld returned \d+ exit status|linker command failed)",
     ),

@@ -1,4 +1,4 @@
-"""make, ninja, ``cmake --build``, SCons and Bazel: the targets that failed, kept as wrappers of their causes."""
+"""make, ninja and ``cmake --build``: the targets that failed, kept as wrappers of their causes."""
 
 from __future__ import annotations
 
@@ -19,11 +19,15 @@ _NINJA: Final = re.compile(r"^FAILED: (?:\[code=(?P<code>\d+)\] )?(?P<target>\S.
 _NINJA_ERROR: Final = re.compile(r"^ninja: (?:error|fatal): (?P<message>.*)$")
 _OBJECT: Final = re.compile(r"CMakeFiles/[^/]+\.dir/(?:__/)*")
 _SUFFIX: Final = re.compile(r"\.o(?:bj)?(?:\.ddi|\.d)?$|\.pcm$")
-_CAUSE: Final = re.compile(r"^(?:ERROR|Error|error|FATAL|Fatal|fatal|fatal error)(?: \w+)?: (?P<message>\S.*)$")
+_CAUSE: Final = re.compile(
+    r"^(?:ERROR|Error|error|FATAL|Fatal|fatal|fatal error)(?: \w+)?: (?P<message>\S.*)$"
+)
 _NOISE: Final = re.compile(r"waiting for unfinished|deleting file|deleting intermediate", re.I)
 _SHELL: Final = re.compile(
-    r"^(?:\S*/)?(?:ba|da|z|k|a)?sh: (?:(?:line )?\d+: )?(?P<message>.*(?:not found|No such file or directory|Permission denied"
-    r"|cannot execute|[Ss]yntax error|unexpected token|Bad substitution|Exec format error|Argument list too long).*)$"
+    r"^(?:\S*/)?(?:ba|da|z|k|a)?sh: (?:(?:line )?\d+: )?(?P<message>.*(?:not found"
+    r"|No such file or directory|Permission denied"
+    r"|cannot execute|[Ss]yntax error|unexpected token|Bad substitution|Exec format error"
+    r"|Argument list too long).*)$"
     r"|^(?:\S*/)?env: (?P<env>.*: No such file or directory)$"
 )
 _NEAR_LINES: Final = 60
@@ -79,7 +83,9 @@ class Make:
             at, message = self._cause
         self._cause = None
         target = found["target"].strip()
-        draft = Draft(target, "target", found["file"], integer(found["line"]), message, at, "make", None, 0, number)
+        draft = Draft(
+            target, "target", found["file"], integer(found["line"]), message, at, "make", None, 0, number
+        )
         self._account.open(draft, (target, number))
         self._account.close()
         return 0
@@ -116,7 +122,7 @@ class Make:
             self._account.open(Draft(name, "config", None, None, message, number, "ninja", None, 0, number))
         elif text.startswith("ninja: no work to do"):
             self._account.tools.setdefault("ninja")
-            self._account.ended_well = True
+            self._account.well(number)
 
     def _stop(self, number: int, found: re.Match[str]) -> None:
         message = found["message"].strip()
@@ -128,7 +134,9 @@ class Make:
         name = rule["target"] if rule else plain(message)
         file, line = place.get("file"), integer(place.get("line"))
         self._account.ended_badly = True
-        self._account.open(Draft(name, "config", file, line, message, number, "make", None, 0, number), (name, file, line))
+        self._account.open(
+            Draft(name, "config", file, line, message, number, "make", None, 0, number), (name, file, line)
+        )
         self._account.close()
 
     def finish(self, last: int) -> Findings:
@@ -147,7 +155,8 @@ FAMILY: Final = Family(
         r"^[^\s:]+:\d+: \*\*\* ",
         r"^FAILED: ",
         r"^ninja: (?:error|fatal|build stopped|no work to do)",
-        r"^(?:\S*/)?(?:ba|da|z|k|a)?sh: .*(?:not found|No such file|Permission denied|cannot execute|yntax error|unexpected token)",
+        r"^(?:\S*/)?(?:ba|da|z|k|a)?sh: .*(?:not found|No such file|Permission denied"
+        r"|cannot execute|yntax error|unexpected token)",
         r"^(?:\S*/)?env: .*No such file",
         r"^(?:ERROR|Error|error|FATAL|Fatal|fatal)(?: \w+)?: ",
     ),

@@ -11,7 +11,8 @@ from .collect import Collector, Draft, integer, plain
 # Source: Microsoft docs, "MSBuild and Visual Studio format for diagnostic messages".
 _PLACED: Final = re.compile(
     r"^\s*(?:\d+>)?\s*(?P<file>[^\s()][^()]*?)\((?P<line>\d+)(?:[,-](?P<column>\d+))?(?:,\d+,\d+)?\) ?: "
-    r"(?:\w+ )?(?P<severity>fatal error|catastrophic error|error|warning|internal error)(?: (?P<code>#?[A-Za-z]*\d[\w-]*))?\s?: ?(?P<message>.*)$"
+    r"(?:\w+ )?(?P<severity>fatal error|catastrophic error|error|warning"
+    r"|internal error)(?: (?P<code>#?[A-Za-z]*\d[\w-]*))?\s?: ?(?P<message>.*)$"
 )
 _UNPLACED: Final = re.compile(
     r"^\s*(?:\d+>)?\s*(?P<file>[^\s:()][^:()]*?|[A-Za-z]:\\[^:()]+?) ?: (?P<severity>fatal error|error) "
@@ -42,10 +43,12 @@ class Msbuild:
             return self._diagnostic(number, found)
         tsc = _TSC.match(text)
         if tsc:
-            draft = Draft(tsc["code"], "compile", None, None, f"error {tsc['code']}: {tsc['message']}", number, "tsc")
+            draft = Draft(
+                tsc["code"], "compile", None, None, f"error {tsc['code']}: {tsc['message']}", number, "tsc"
+            )
             self._account.open(draft)
             return 0
-        if self._closing(text):
+        if self._closing(number, text):
             self._account.close()
             return 0
         draft = self._account.draft
@@ -89,14 +92,16 @@ class Msbuild:
             return "msbuild"
         return "nvcc" if file.endswith((".cu", ".cuh")) else "msbuild" if code else "nvcc"
 
-    def _closing(self, text: str) -> bool:
+    def _closing(self, number: int, text: str) -> bool:
         account = self._account
         errors = _ERRORS.match(text) or _NVCC.match(text) or _FOUND.match(text)
         if errors:
             if text.startswith("Found") and not account.tools:
                 return True
             account.stated.append(int(errors["errors"]))
-            account.tools.setdefault("msbuild" if "Error(s)" in text else "tsc" if "Found" in text else "nvcc")
+            account.tools.setdefault(
+                "msbuild" if "Error(s)" in text else "tsc" if "Found" in text else "nvcc"
+            )
             return True
         warnings = _WARNINGS.match(text)
         if warnings:
@@ -104,7 +109,7 @@ class Msbuild:
             return True
         if _GOOD.match(text):
             account.tools.setdefault("msbuild")
-            account.ended_well = True
+            account.well(number)
             return True
         if _BAD.match(text):
             account.tools.setdefault("msbuild")
@@ -124,7 +129,9 @@ FAMILY: Final = Family(
     "msbuild",
     Group.BUILD,
     (
-        r"\(\d+(?:[,-]\d+)*\) ?: (?:\w+ )?(?:fatal error|catastrophic error|error|internal error)\b",
+        r"\d\) ?: error\b",
+        r"\d\) ?: fatal error\b",
+        r"\d\): (?:catastrophic|internal) error\b",
         r" ?: (?:fatal )?error [A-Z]{1,5}\d{2,5} ?: ",
         r"^error TS\d+: ",
         r"^\s*\d+ (?:Error|Warning)\(s\)",

@@ -1,4 +1,4 @@
-"""npm, pnpm, yarn and pip: the error of a package manager is one failure, named by its code or requirement."""
+"""npm, pnpm, yarn and pip: each complaint is one failure, named by its code or requirement."""
 
 from __future__ import annotations
 
@@ -11,26 +11,51 @@ from .collect import Collector, Draft, plain
 _NPM: Final = re.compile(r"^npm (?:error|ERR!) ?(?P<rest>.*)$")
 _NPM_DONE: Final = re.compile(r"^(?:added|removed|changed|up to date|audited)\b.* packages?\b.* in \d+")
 _NPM_CODE: Final = re.compile(r"^code (?P<code>[A-Z]\w*|\d+)$")
-_NPM_SCRIPT: Final = re.compile(r"^Lifecycle script `(?P<script>[^`]+)` failed|^Missing script: \"?(?P<missing>[^\"]+)\"?")
+_NPM_SCRIPT: Final = re.compile(
+    r"^Lifecycle script `(?P<script>[^`]+)` failed|^Missing script: \"?(?P<missing>[^\"]+)\"?"
+)
 _NPM_QUIET: Final = re.compile(
-    r"^(?:A complete log|node_modules/|For a full report|Fix the upstream|While resolving|Found:|Could not resolve|$|/|path |errno |syscall |"
-    r"dest |cwd |command |signal |Note that|tarball, folder|or related|This is |Log files|in workspace|at location|enoent This)"
+    r"^(?:A complete log|node_modules/|For a full report|Fix the upstream|While resolving"
+    r"|Found:|Could not resolve|$|/|path |errno |syscall |"
+    r"dest |cwd |command |signal |Note that|tarball, folder|or related|This is |Log files"
+    r"|in workspace|at location|enoent This)"
 )
 _NPM_PEER: Final = re.compile(r"^(?:peer|peerOptional|dev|optional)? ?\S+@\"[^\"]*\" from ")
 _PNPM: Final = re.compile(r"^(?:\u2009)?\s?(?P<code>ERR_PNPM_\w+|ELIFECYCLE)\s+(?P<message>.*)$")
-_YARN: Final = re.compile(r"^(?:\u27a4 )?(?P<code>YN\d{4}): .*?(?P<message>(?:[\w@/.-]+@.*|.*)(?:can't|couldn't|failed|not found|No candidates|exited with).*)$")
-_YARN1: Final = re.compile(r"^error (?P<message>(?:An unexpected error|Couldn't find|Command failed|Command \"|Found incompatible|No lockfile|Your lockfile|https?://|Missing|Package|[\w@/.-]+@[\w.-]+: ).*)$")
+_YARN: Final = re.compile(
+    r"^(?:\u27a4 )?(?P<code>YN\d{4}): .*?(?P<message>(?:[\w@/.-]+@.*|.*)(?:can't|couldn't"
+    r"|failed|not found|No candidates|exited with).*)$"
+)
+_YARN1: Final = re.compile(
+    r"^error (?P<message>(?:An unexpected error|Couldn't find|Command failed|Command \""
+    r"|Found incompatible|No lockfile|Your lockfile|https?://|Missing|Package"
+    r"|[\w@/.-]+@[\w.-]+: ).*)$"
+)
 _PIP: Final = re.compile(r"^\s*(?:ERROR|error|\xd7|x): ?(?P<message>.*)$|^\s*\xd7 (?P<cross>.*)$")
 _PIP_NONE: Final = re.compile(r"^No matching distribution found for (?P<name>\S.*?)(?: \(from .*\))?$")
-_PIP_CONFLICT: Final = re.compile(r"^Cannot install .* because these package versions have conflicting dependencies\.?$|^ResolutionImpossible")
-_PIP_WHEEL: Final = re.compile(r"^Failed building (?:wheel|editable) for (?P<name>\S+)$|^Failed to build (?P<other>\S+)(?: when getting.*)?$")
-_PIP_OPEN: Final = re.compile(
-    r"^(?:Could not open requirements file|Invalid requirement|File \"setup\.py\"|Could not install packages due to|"
-    r"Could not find a version that satisfies the requirement (?P<need>\S+)|Directory '.*' is not installable|Hash|THESE PACKAGES DO NOT MATCH|"
-    r"Package '.*' requires a different Python|.* is not a supported wheel|.*externally-managed-environment|Exception:|Cannot uninstall|"
-    r"Command errored out|.*does not appear to be a Python project|Error while checking for conflicts|subprocess-exited-with-error)"
+_PIP_CONFLICT: Final = re.compile(
+    r"^Cannot install .* because these package versions have conflicting dependencies\.?$"
+    r"|^ResolutionImpossible"
 )
-_PIP_SOFT: Final = re.compile(r"^pip's dependency resolver does not|^Ignored the following|^Operation cancelled|.* requires .*, but you have .* which is incompatible|Could not build wheels|Failed to build (?:one|installable)|Failed to build installable")
+_PIP_WHEEL: Final = re.compile(
+    r"^Failed building (?:wheel|editable) for (?P<name>\S+)$"
+    r"|^Failed to build (?P<other>\S+)(?: when getting.*)?$"
+)
+_PIP_OPEN: Final = re.compile(
+    r"^(?:Could not open requirements file|Invalid requirement|File \"setup\.py\""
+    r"|Could not install packages due to|"
+    r"Could not find a version that satisfies the requirement (?P<need>\S+)"
+    r"|Directory '.*' is not installable|Hash|THESE PACKAGES DO NOT MATCH|"
+    r"Package '.*' requires a different Python|.* is not a supported wheel"
+    r"|.*externally-managed-environment|Exception:|Cannot uninstall|"
+    r"Command errored out|.*does not appear to be a Python project"
+    r"|Error while checking for conflicts|subprocess-exited-with-error)"
+)
+_PIP_SOFT: Final = re.compile(
+    r"^pip's dependency resolver does not|^Ignored the following|^Operation cancelled"
+    r"|.* requires .*, but you have .* which is incompatible|Could not build wheels"
+    r"|Failed to build (?:one|installable)|Failed to build installable"
+)
 _UV: Final = re.compile(r"^\s*\u2570\u2500\u25b6 (?P<message>Because .*|.*)$")
 
 
@@ -46,7 +71,7 @@ class Packages:
         """Take a line of npm, pnpm, yarn or pip."""
         if _NPM_DONE.match(text):
             self._account.tools.setdefault("npm")
-            self._account.ended_well = True
+            self._account.well(number)
             return 0
         npm = _NPM.match(text)
         if npm:
@@ -57,7 +82,9 @@ class Packages:
             self._account.close()
             tool = "yarn" if other["code"].startswith("YN") else "pnpm"
             kind = "target" if "ELIFECYCLE" in other["code"] else "dependency"
-            draft = Draft(other["code"], kind, None, None, other["message"].strip(), number, tool, None, 0, number)
+            draft = Draft(
+                other["code"], kind, None, None, other["message"].strip(), number, tool, None, 0, number
+            )
             self._account.open(draft)
             self._account.close()
             return 0
@@ -66,7 +93,9 @@ class Packages:
             self._account.close()
             message = yarn["message"]
             kind = "target" if message.startswith("Command failed") else "dependency"
-            self._account.open(Draft(plain(message), kind, None, None, message, number, "yarn", None, 0, number))
+            self._account.open(
+                Draft(plain(message), kind, None, None, message, number, "yarn", None, 0, number)
+            )
             self._account.close()
             return 0
         pip = _PIP.match(text)
@@ -85,7 +114,9 @@ class Packages:
             script = _NPM_SCRIPT.match(rest)
             if script:
                 name, kind = script["missing"] or script["script"], "target" if script["script"] else "config"
-            self._account.open(Draft(name, kind, None, None, "" if code else rest, number, "npm", None, number, number))
+            self._account.open(
+                Draft(name, kind, None, None, "" if code else rest, number, "npm", None, number, number)
+            )
             return
         self._account.extend(number)
         self._npm_detail(number, rest, draft)
@@ -99,17 +130,20 @@ class Packages:
             if _NPM_PEER.match(body) and body.startswith("peer") and " from the root" not in body:
                 draft.message, draft.number = body, number
                 return
-        if body.startswith("The requested resource") or "is not in this registry" in body:
-            draft.message, draft.number = body, number
-        elif not draft.message and not _NPM_QUIET.match(body):
+        named = body.startswith("The requested resource") or "is not in this registry" in body
+        if named or (not draft.message and not _NPM_QUIET.match(body)):
             draft.message, draft.number = body, number
 
     def _pip_error(self, number: int, message: str) -> None:
-        """pip says one thing in two lines: what it looked for, and that it found none."""
+        """Pip says one thing in two lines: what it looked for, and that it found none."""
         self._account.close()
         if _PIP_SOFT.search(message):
             return
-        none, wheel, conflict = _PIP_NONE.match(message), _PIP_WHEEL.match(message), _PIP_CONFLICT.match(message)
+        none, wheel, conflict = (
+            _PIP_NONE.match(message),
+            _PIP_WHEEL.match(message),
+            _PIP_CONFLICT.match(message),
+        )
         if none:
             self._add_pip(none["name"], "dependency", message, number)
         elif conflict:
@@ -151,12 +185,16 @@ FAMILY: Final = Family(
     Group.BUILD,
     (
         r"^npm (?:error|ERR!)",
-        r"^(?:added|removed|changed|up to date|audited) .*packages?.* in \d+",
+        r"^(?:added|removed|changed) \d+ packages?\b",
+        r"^up to date(?:,| in) ",
         r"ERR_PNPM_\w+ ",
         r"^\s*ELIFECYCLE\s",
         r"YN\d{4}: .*(?:can't|couldn't|failed|not found|No candidates|exited with)",
-        r"^error (?:An unexpected|Couldn't find|Command |Found incompatible|No lockfile|Your lockfile|Missing|Package)",
-        r"^\s*(?:ERROR|error): (?:No matching|Cannot install|Failed|Could not|Invalid requirement|ResolutionImpossible|Directory|Hash|THESE|Package '|subprocess-exited|Command errored|Cannot uninstall|externally)",
+        r"^error (?:An unexpected|Couldn't find|Command |Found incompatible|No lockfile"
+        r"|Your lockfile|Missing|Package)",
+        r"^\s*(?:ERROR|error): (?:No matching|Cannot install|Failed|Could not"
+        r"|Invalid requirement|ResolutionImpossible|Directory|Hash|THESE|Package '"
+        r"|subprocess-exited|Command errored|Cannot uninstall|externally)",
         r"^\s*\x{d7} \S",
     ),
     Packages,

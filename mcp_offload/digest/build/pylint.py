@@ -10,29 +10,44 @@ from ..family import Family, Findings, Group
 from .collect import Collector, Draft, integer
 
 _MYPY: Final = re.compile(
-    r"^(?P<file>[^\s:][^:]*\.(?:pyi?|ipynb)):(?P<line>\d+)(?::(?P<column>\d+))?(?::\d+:\d+)?: (?P<severity>error|note|warning): "
+    r"^(?P<file>[^\s:][^:]*\.(?:pyi?"
+    r"|ipynb)):(?P<line>\d+)(?::(?P<column>\d+))?(?::\d+:\d+)?: (?P<severity>error|note"
+    r"|warning): "
     r"(?P<message>.*?)(?:  \[(?P<code>[a-z][\w-]*)\])?$"
 )
-_MYPY_FILE: Final = re.compile(r"^(?:mypy: )?(?P<file>[^\s:]+\.pyi?): error: (?P<message>.*)$|^mypy: error: (?P<own>.*)$")
-_CONCISE: Final = re.compile(
-    r"^(?P<file>[^\s:][^:]*):(?P<line>\d+):(?:cell \d+:\d+:)?(?P<column>\d+):? (?P<code>[A-Z]{1,5}\d{1,4}|invalid-syntax|SyntaxError):? (?P<message>.*)$"
+_MYPY_FILE: Final = re.compile(
+    r"^(?:mypy: )?(?P<file>[^\s:]+\.pyi?): error: (?P<message>.*)$|^mypy: error: (?P<own>.*)$"
 )
-_RUFF_HEAD: Final = re.compile(r"^(?P<code>[A-Z]{1,4}\d{2,4}|invalid-syntax)(?: \[\*\])?:? (?P<message>\S.*)$")
+_CONCISE: Final = re.compile(
+    r"^(?P<file>[^\s:][^:]*):(?P<line>\d+):(?:cell \d+:\d+:)?(?P<column>\d+):? (?P<code>[A"
+    r"-Z]{1,5}\d{1,4}|invalid-syntax|SyntaxError):? (?P<message>.*)$"
+)
+_RUFF_HEAD: Final = re.compile(
+    r"^(?P<code>[A-Z]{1,4}\d{2,4}|invalid-syntax)(?: \[\*\])?:? (?P<message>\S.*)$"
+)
 _RUFF_ARROW: Final = re.compile(r"^\s*--> (?P<file>.+?):(?:cell \d+:)?(?P<line>\d+):(?P<column>\d+)$")
 _PYLINT: Final = re.compile(
-    r"^(?P<file>[^\s:][^:]*\.pyi?):(?P<line>\d+):(?P<column>\d+): (?P<code>[CRWEFI]\d{4}): (?P<message>.*?)(?: \((?P<symbol>[a-z][\w-]+)\))?$"
+    r"^(?P<file>[^\s:][^:]*\.pyi?):(?P<line>\d+):(?P<column>\d+): (?P<code>[CRWEFI]\d{4}):"
+    r" (?P<message>.*?)(?: \((?P<symbol>[a-z][\w-]+)\))?$"
 )
 _PARSEABLE: Final = re.compile(
-    r"^(?P<file>[^\s:][^:]*\.pyi?):(?P<line>\d+): \[(?P<code>[A-Z]+\d+)(?:\((?P<symbol>[\w-]+)\))?[^\]]*\] (?P<message>.*)$"
+    r"^(?P<file>[^\s:][^:]*\.pyi?):(?P<line>\d+): \[(?P<code>[A-Z]+\d+)(?:\((?P<symbol>[\w"
+    r"-]+)\))?[^\]]*\] (?P<message>.*)$"
 )
 _RULE: Final = re.compile(r"^\s+\S.* \((?P<rule>report\w+)\)$")
 _PYRIGHT: Final = re.compile(
-    r"^\s*(?P<file>\S.*?\.pyi?):(?P<line>\d+):(?P<column>\d+) - (?P<severity>error|warning|information): (?P<message>.*?)(?: \((?P<code>report\w+)\))?$"
+    r"^\s*(?P<file>\S.*?\.pyi?):(?P<line>\d+):(?P<column>\d+) - (?P<severity>error"
+    r"|warning|information): (?P<message>.*?)(?: \((?P<code>report\w+)\))?$"
 )
-_FOUND: Final = re.compile(r"^Found (?P<errors>\d+) errors?(?: in \d+ files?.*|\.| \(\d+ fixed, (?P<left>\d+) remaining\)\.)?$")
+_FOUND: Final = re.compile(
+    r"^Found (?P<errors>\d+) errors?(?: in \d+ files?.*|\.| \(\d+ fixed, (?P<left>\d+) remaining\)\.)?$"
+)
 _PYRIGHT_END: Final = re.compile(r"^(?P<errors>\d+) errors?, (?P<warnings>\d+) warnings?, \d+ informations?")
 _GOOD: Final = re.compile(r"^(?:Success: no issues found|All checks passed!|All done! )")
-_BLACK: Final = re.compile(r"^(?:would reformat|error: cannot format) (?P<file>.+?)(?:: (?P<message>.*))?$|^Would reformat: (?P<ruff>.+)$")
+_BLACK: Final = re.compile(
+    r"^(?:would reformat|error: cannot format) (?P<file>.+?)(?:: (?P<message>.*))?$"
+    r"|^Would reformat: (?P<ruff>.+)$"
+)
 
 
 class PythonChecks:
@@ -49,7 +64,13 @@ class PythonChecks:
         arrow = _RUFF_ARROW.match(text)
         if arrow and self._head is not None:
             return self._full_form(number, arrow)
-        for form, tool in ((_PYLINT, "pylint"), (_PARSEABLE, "pylint"), (_MYPY, "mypy"), (_PYRIGHT, "pyright"), (_CONCISE, "ruff")):
+        for form, tool in (
+            (_PYLINT, "pylint"),
+            (_PARSEABLE, "pylint"),
+            (_MYPY, "mypy"),
+            (_PYRIGHT, "pyright"),
+            (_CONCISE, "ruff"),
+        ):
             found = form.match(text)
             if found:
                 return self._row(number, found, tool)
@@ -67,7 +88,9 @@ class PythonChecks:
     def _row(self, number: int, found: re.Match[str], tool: str) -> int:
         row = found.groupdict()
         self._head = None
-        severity = row.get("severity") or ("error" if (row["code"] or "E")[0] in "EF" or tool != "pylint" else "warning")
+        severity = row.get("severity") or (
+            "error" if (row["code"] or "E")[0] in "EF" or tool != "pylint" else "warning"
+        )
         message, code = row["message"].strip(), row.get("code") or ""
         if severity == "note":
             self._account.extend(number)
@@ -77,8 +100,10 @@ class PythonChecks:
             return 0
         if tool == "ruff" and not re.match(r".*\.(?:pyi?|ipynb|toml|pyx)$", row["file"]):
             return 0
-        name = row.get("symbol") and f"{code} {row['symbol']}" or code or message
-        draft = Draft(name, "lint", row["file"], int(row["line"]), message, number, tool, integer(row.get("column")))
+        name = (row.get("symbol") and f"{code} {row['symbol']}") or code or message
+        draft = Draft(
+            name, "lint", row["file"], int(row["line"]), message, number, tool, integer(row.get("column"))
+        )
         draft.end = number
         if tool == "ruff":
             draft.message = f"{code} {message}" if code[:1].isupper() else message
@@ -119,16 +144,18 @@ class PythonChecks:
             account.stated.append(int(end["errors"]))
             account.warnings = int(end["warnings"])
             account.tools.setdefault("pyright")
-            account.ended_well = end["errors"] == "0"
+            account.well(number if end["errors"] == "0" else 0)
             return True
         if _GOOD.match(text):
             account.tools.setdefault({"S": "mypy", "A": "ruff"}[text[0]])
-            account.ended_well = True
+            account.well(number)
             return True
         own, style = _MYPY_FILE.match(text), _BLACK.match(text)
         if own:
             message = own["message"] or own["own"]
-            account.open(Draft(message, "config", own["file"], None, message, number, "mypy", None, 0, number))
+            account.open(
+                Draft(message, "config", own["file"], None, message, number, "mypy", None, 0, number)
+            )
             return True
         if style:
             file = style["file"] or style["ruff"]

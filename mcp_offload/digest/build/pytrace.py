@@ -11,16 +11,28 @@ from ..frames import Frame, choose, frames
 from ..model import Failure, Lines, Verdict
 from .collect import Collector, Draft
 
-_HEAD: Final = re.compile(r"^(?P<prefix>[ |]*(?:\+ )?)(?P<what>(?:Exception Group )?Traceback) \(most recent call last\):\s*$")
+_HEAD: Final = re.compile(
+    r"^(?P<prefix>[ |]*(?:\+ )?)(?P<what>(?:Exception Group )?Traceback) \(most recent call last\):\s*$"
+)
 _PREFIX: Final = re.compile(r"^[ ]*(?:\| ?)+")
 _MEMBER: Final = re.compile(r"^[ ]*\+-[+-]*-+ (?P<number>\d+|\.\.\.) -+$")
 _EXCEPTION: Final = re.compile(r"^(?P<type>[A-Za-z_][\w.]*(?:\[\w+\])?)(?:: (?P<message>.*)|:)?$")
-_CHAIN: Final = re.compile(r"(?:During handling of the above exception, another exception occurred|The above exception was the direct cause of the following exception):")
-_LOG: Final = re.compile(
-    r"^(?:DEBUG|INFO|WARNING|ERROR|CRITICAL):[\w.]+:|\b(?:ERROR|WARNING|CRITICAL|EXCEPTION|WARN)\b[\]:\s-]|^Exception ignored "
+_CHAIN: Final = re.compile(
+    r"(?:During handling of the above exception, another exception occurred"
+    r"|The above exception was the direct cause of the following exception):"
 )
-_SOFTENED: Final = re.compile(r"(?i)\bretry|\bretrying|\bignor(?:ed|ing)\b|\bfall(?:ing)? ?back\b|\brecover|\bskipping\b|\bcontinuing\b|\bhandled\b")
-_WRAPPER: Final = re.compile(r"CalledProcessError|^SystemExit|failed!$|returned non-zero exit status|ChildFailedError|ProcessRaisedException")
+_LOG: Final = re.compile(
+    r"^(?:DEBUG|INFO|WARNING|ERROR|CRITICAL):[\w.]+:|\b(?:ERROR|WARNING|CRITICAL"
+    r"|EXCEPTION|WARN)\b[\]:\s-]|^Exception ignored "
+)
+_SOFTENED: Final = re.compile(
+    r"(?i)\bretry|\bretrying|\bignor(?:ed|ing)\b|\bfall(?:ing)? ?back\b|\brecover"
+    r"|\bskipping\b|\bcontinuing\b|\bhandled\b"
+)
+_WRAPPER: Final = re.compile(
+    r"CalledProcessError|^SystemExit|failed!$|returned non-zero exit status"
+    r"|ChildFailedError|ProcessRaisedException"
+)
 _SYNTAX: Final = re.compile(r"^(?:SyntaxError|IndentationError|TabError)$")
 _EXHAUSTED: Final = re.compile(r"OutOfMemory|MemoryError|CUDA out of memory|No space left on device")
 _FATAL: Final = re.compile(r"^Fatal Python error: (?P<message>.*)$")
@@ -33,8 +45,10 @@ _SIGNALS: Final = {
     "Illegal instruction": "SIGILL",
 }
 _EXIT: Final = re.compile(
-    r"(?i)\bexit(?:ed)?(?: with)?(?: error)?(?:[ -](?:code|status))[: ]*-?[1-9]|^##\[error\]|^make\S*: \*\*\*|^\++ exit [1-9]|"
-    r"returned (?:non-zero|[1-9])|failed!$|^ERROR: Job failed|marked build as failure|BUILD FAIL|did not run successfully|"
+    r"(?i)\bexit(?:ed)?(?: with)?(?: error)?(?:[ -](?:code|status))[: ]*-?[1-9]"
+    r"|^##\[error\]|^make\S*: \*\*\*|^\++ exit [1-9]|"
+    r"returned (?:non-zero|[1-9])|failed!$|^ERROR: Job failed|marked build as failure"
+    r"|BUILD FAIL|did not run successfully|"
     r"^npm (?:ERR!|error) |ELIFECYCLE|^command terminated|^error: command .* failed|core dumped"
 )
 _LINES: Final = 400
@@ -243,7 +257,11 @@ class PythonTrace:
             frame = choose(frames((text,)))
             if frame is not None:
                 draft.file, draft.line = frame.file, frame.line
-        if text.strip() and not thread and not text.startswith((" ", "Extension modules", "Python runtime state")):
+        if (
+            text.strip()
+            and not thread
+            and not text.startswith((" ", "Extension modules", "Python runtime state"))
+        ):
             self._close_fatal()
             return 0
         if text.strip():
@@ -278,7 +296,9 @@ class PythonTrace:
         found.verdict = Verdict.FAILED if found.failures else Verdict.UNKNOWN
         if soft:
             first = soft[0]
-            found.notes.append(f"{len(soft)} tracebacks passed over, first at line {first.log_line}: {first.message[:80]}")
+            found.notes.append(
+                f"{len(soft)} tracebacks passed over, first at line {first.log_line}: {first.message[:80]}"
+            )
         return found
 
 
@@ -287,7 +307,8 @@ FAMILY: Final = Family(
     Group.CRASH,
     (
         r"Traceback \(most recent call last\):",
-        r"(?:During handling of the above exception, another|The above exception was the direct cause of the)",
+        r"(?:During handling of the above exception, another"
+        r"|The above exception was the direct cause of the)",
         r"^(?:DEBUG|INFO|WARNING|ERROR|CRITICAL):[\w.]+:",
         r"^\[?\d{4}-\d\d-\d\d[ T][\d:.,]+\]?,? .{0,80}\b(?:ERROR|WARNING|CRITICAL|EXCEPTION)\b",
         r"^\[?(?:ERROR|WARNING|CRITICAL)\]?[ :] .{0,80}\d{4}-\d\d-\d\d",

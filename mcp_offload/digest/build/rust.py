@@ -13,25 +13,38 @@ _ERROR: Final = re.compile(r"^error(?:\[(?P<code>[A-Z]+\d+)\])?: (?P<message>.*)
 _WARNING: Final = re.compile(r"^warning(?:\[\w+\])?: ")
 _ARROW: Final = re.compile(r"^\s*--> (?P<file>.+?):(?P<line>\d+)(?::(?P<column>\d+))?$")
 _COMPILE: Final = re.compile(
-    r"^could not compile `(?P<crate>[^`]+)`(?: \((?P<unit>[^)]*)\))?(?:.*?due to (?P<count>\d+|one) previous errors?)?"
+    r"^could not compile `(?P<crate>[^`]+)`(?: \((?P<unit>[^)]*)\))?(?:.*?due to (?P<count"
+    r">\d+|one) previous errors?)?"
 )
-_ABORT: Final = re.compile(r"^aborting due to (?P<count>\d+ )?previous error|^aborting due to \d+ previous errors?")
+_ABORT: Final = re.compile(
+    r"^aborting due to (?P<count>\d+ )?previous error|^aborting due to \d+ previous errors?"
+)
 _LINKING: Final = re.compile(r"^linking with `(?P<linker>[^`]+)` failed")
 _LINKER_SAYS: Final = re.compile(
-    r"^\s*(?:= note: )?(?P<message>(?:\S*/)?(?:ld|ld\.lld|lld-link|rust-lld|mold|collect2|clang|cc)\S*: (?:error: |fatal error: )?\S.*"
+    r"^\s*(?:= note: )?(?P<message>(?:\S*/)?(?:ld|ld\.lld|lld-link|rust-lld|mold|collect2"
+    r"|clang|cc)\S*: (?:error: |fatal error: )?\S.*"
     r"|.*undefined reference to .*|.*error LNK\d+:.*)$"
 )
 _REFERENCE: Final = re.compile(r"^\s*>>> referenced by (?P<file>[^\s():]+):(?P<line>\d+)")
-_UNDEFINED: Final = re.compile(r"undefined (?:symbol|reference)|cannot find|unable to find|duplicate symbol|multiple definition|LNK\d+")
+_UNDEFINED: Final = re.compile(
+    r"undefined (?:symbol|reference)|cannot find|unable to find|duplicate symbol|multiple definition|LNK\d+"
+)
 _DONE: Final = re.compile(r"^\s*Finished (?:`?[\w-]+`? (?:profile )?|\w+ )?.*(?:target\(s\)|\[)")
+_TEST_BUILD: Final = re.compile(r"^\s*Finished `?(?:test|bench)\b")
+_RUNNING: Final = re.compile(r"^\s+Running (?:`\S*target/|unittests |tests/|benches/)|^\s+Doc-tests ")
 _WRAPPER: Final = re.compile(
-    r"^(?:test failed, to rerun|\d+ targets? failed|doctest failed|build failed, waiting|process didn't exit|aborting)"
+    r"^(?:test failed, to rerun|\d+ targets? failed|doctest failed|build failed, waiting"
+    r"|process didn't exit|aborting)"
 )
 _CARGO: Final = re.compile(
-    r"^(?:failed to|no matching package|could not find|package|manifest|the lock file|unexpected argument|unable to"
-    r"|no such (?:command|subcommand)|toolchain|rustup|invalid|cannot|could not|`|component|linker|edition|feature|target)"
+    r"^(?:failed to|no matching package|could not find|package|manifest|the lock file"
+    r"|unexpected argument|unable to"
+    r"|no such (?:command|subcommand)|toolchain|rustup|invalid|cannot|could not|`"
+    r"|component|linker|edition|feature|target)"
 )
-_PLACE: Final = re.compile(r"^\s+(?:-->|\|)|^\s*\d+ ?[|+-]|^\s+= |^\s+\.\.\.|^\.\.\.|^\s*$|^\s{3,}|^note: |^help: |^Caused by:|^\s+")
+_PLACE: Final = re.compile(
+    r"^\s+(?:-->|\|)|^\s*\d+ ?[|+-]|^\s+= |^\s+\.\.\.|^\.\.\.|^\s*$|^\s{3,}|^note: |^help: |^Caused by:|^\s+"
+)
 _LINES: Final = 200
 
 
@@ -49,11 +62,12 @@ class Rust:
         found = _ERROR.match(text)
         if found:
             return self._error(number, found)
-        if _WARNING.match(text) or _DONE.match(text):
+        if _WARNING.match(text) or _DONE.match(text) or _RUNNING.match(text):
             self._settle()
-            if text.lstrip().startswith("Finished"):
+            if not _WARNING.match(text):
+                # What cargo then runs, or the tests that a test build is for, is not over yet.
                 self._account.tools.setdefault("cargo")
-                self._account.ended_well = True
+                self._account.well(number if _DONE.match(text) and not _TEST_BUILD.match(text) else 0)
             return 0
         if self._account.draft is None:
             if "panicked at" not in text and text.startswith("error: internal compiler error"):
@@ -158,6 +172,9 @@ FAMILY: Final = Family(
         r"^error\[E\d+\]: ",
         r"^error: ",
         r"^\s+Finished (?:`[\w-]+` profile|dev|release|test|bench)",
+        r"^\s+Running `target/",
+        r"^\s+Running `/\S*target/",
+        r"^\s+Running (?:unittests|tests/|benches/)",
     ),
     Rust,
 )

@@ -18,13 +18,20 @@ _RUNTIME: Final = re.compile(
     r"^\s*(?P<file>\S.*?):(?P<line>\d+):(?P<column>\d+): runtime error: (?P<message>.*)$"
 )
 _FRAME: Final = re.compile(
-    r"^\s*#\d+\s+(?:0x[0-9a-f]+\s+)?(?:in )?(?P<function>.*?)\s+\(?(?P<file>[^\s()]*[^\s():\d][^\s():]*):(?P<line>\d+)(?::\d+)?\)?(?:\s|$)"
+    r"^\s*#\d+\s+(?:0x[0-9a-f]+\s+)?(?:in )?(?P<function>.*?)\s+\(?(?P<file>[^\s()]*[^\s()"
+    r":\d][^\s():]*):(?P<line>\d+)(?::\d+)?\)?(?:\s|$)"
 )
 _ANY_FRAME: Final = re.compile(r"^\s*#\d+\s")
 _SUMMARY: Final = re.compile(r"^SUMMARY: (?P<tool>\w*Sanitizer): ")
 _END: Final = re.compile(r"^(?:=+$|==\d+==ABORTING|SUMMARY: )")
-_WORD: Final = re.compile(r"^(?P<name>attempting (?:double-free|free on address which was not malloc\(\)-ed)|[\w-]+(?: leaks)?)")
-_SECTION: Final = re.compile(r"^(?:freed by|previously allocated|allocated by|Previous |  Previous |Indirect leak|0x[0-9a-f]+ is located|Thread T|  Thread T|  Mutex |  Location is|Address 0x|This frame has)")
+_WORD: Final = re.compile(
+    r"^(?P<name>attempting (?:double-free|free on address which was not malloc\(\)-ed)|[\w-]+(?: leaks)?)"
+)
+_SECTION: Final = re.compile(
+    r"^(?:freed by|previously allocated|allocated by|Previous |  Previous |Indirect leak"
+    r"|0x[0-9a-f]+ is located|Thread T|  Thread T|  Mutex |  Location is|Address 0x"
+    r"|This frame has)"
+)
 _LEAK: Final = re.compile(r"^(?:Direct|Indirect) leak of \d+ byte")
 _LINES: Final = 150
 
@@ -72,7 +79,18 @@ class Sanitizers:
         shown = text[text.index("ERROR: ") :] if "ERROR: " in text else text[text.index("WARNING: ") :]
         self._frames, self._first_stack = [], True
         self._leak = tool == "LeakSanitizer" or "detected memory leaks" in message
-        draft = Draft("memory leak" if self._leak else name, "crash", None, None, shown, number, tool, None, number, number)
+        draft = Draft(
+            "memory leak" if self._leak else name,
+            "crash",
+            None,
+            None,
+            shown,
+            number,
+            tool,
+            None,
+            number,
+            number,
+        )
         self._account.open(draft, (number,))
         return _LINES
 
@@ -118,14 +136,20 @@ class Sanitizers:
 
 _VALGRIND: Final = re.compile(r"^==(?P<pid>\d+)==\s?(?P<body>.*)$")
 _KINDS: Final = re.compile(
-    r"^(?:(?P<invalid>Invalid (?:read|write|free\(\)|jump).*)|(?P<uninit>Conditional jump or move depends on uninitialised.*"
-    r"|Use of uninitialised value.*|Syscall param .*|Source and destination overlap.*|Mismatched free\(\).*|Argument '.*' of function .*)"
+    r"^(?:(?P<invalid>Invalid (?:read|write|free\(\)|jump).*)"
+    r"|(?P<uninit>Conditional jump or move depends on uninitialised.*"
+    r"|Use of uninitialised value.*|Syscall param .*|Source and destination overlap.*"
+    r"|Mismatched free\(\).*|Argument '.*' of function .*)"
     r"|(?P<leak>[\d,]+ (?:\([^)]*\) )?bytes in [\d,]+ blocks are (?:definitely|indirectly|possibly) lost .*)"
     r"|(?P<signal>Process terminating with default action of signal \d+ \((?P<signame>\w+)\).*)"
     r"|(?P<race>Possible data race .*|Thread #\d+: .*|Thread #\d+ .*lock order.*))$"
 )
-_VG_FRAME: Final = re.compile(r"^\s+(?:at|by) 0x[0-9A-F]+: (?P<function>.+?) \((?:in )?(?P<file>[^():]+)(?::(?P<line>\d+))?\)$")
-_VG_SUMMARY: Final = re.compile(r"^ERROR SUMMARY: (?P<errors>[\d,]+) errors? from (?P<contexts>\d+) contexts?")
+_VG_FRAME: Final = re.compile(
+    r"^\s+(?:at|by) 0x[0-9A-F]+: (?P<function>.+?) \((?:in )?(?P<file>[^():]+)(?::(?P<line>\d+))?\)$"
+)
+_VG_SUMMARY: Final = re.compile(
+    r"^ERROR SUMMARY: (?P<errors>[\d,]+) errors? from (?P<contexts>\d+) contexts?"
+)
 _POSSIBLE: Final = re.compile(r"possibly lost|indirectly lost|still reachable")
 
 
@@ -206,22 +230,61 @@ class Valgrind:
 
 
 _LIBC: Final = frozenset(
-    ("puts", "printf", "fprintf", "sprintf", "snprintf", "vprintf", "fputs", "fwrite", "fread", "strlen", "strcpy", "strcmp",
-     "strncpy", "strcat", "strdup", "memcpy", "memmove", "memset", "memcmp", "malloc", "calloc", "realloc", "free", "write",
-     "read", "qsort", "bsearch", "atoi", "strtol", "abort", "raise", "exit", "vfprintf", "printf_positional", "perror")
-)  # fmt: skip
+    [
+        "puts",
+        "printf",
+        "fprintf",
+        "sprintf",
+        "snprintf",
+        "vprintf",
+        "fputs",
+        "fwrite",
+        "fread",
+        "strlen",
+        "strcpy",
+        "strcmp",
+        "strncpy",
+        "strcat",
+        "strdup",
+        "memcpy",
+        "memmove",
+        "memset",
+        "memcmp",
+        "malloc",
+        "calloc",
+        "realloc",
+        "free",
+        "write",
+        "read",
+        "qsort",
+        "bsearch",
+        "atoi",
+        "strtol",
+        "abort",
+        "raise",
+        "exit",
+        "vfprintf",
+        "printf_positional",
+        "perror",
+    ]
+)
 
 FAMILY: Final = Family(
     "sanitizers",
     Group.CRASH,
-    (r"==\d+==\s?(?:ERROR|WARNING): \w*Sanitizer: ", r"^WARNING: ThreadSanitizer: ", r":\d+:\d+: runtime error: "),
+    (
+        r"==\d+==\s?(?:ERROR|WARNING): \w*Sanitizer: ",
+        r"^WARNING: ThreadSanitizer: ",
+        r":\d+:\d+: runtime error: ",
+    ),
     Sanitizers,
 )
 VALGRIND: Final = Family(
     "valgrind",
     Group.CRASH,
     (
-        r"^==\d+== (?:Invalid|Conditional jump|Use of uninit|Syscall param|Source and dest|Mismatched|Argument '|Process termin|Possible data|Thread #)",
+        r"^==\d+== (?:Invalid|Conditional jump|Use of uninit|Syscall param|Source and dest"
+        r"|Mismatched|Argument '|Process termin|Possible data|Thread #)",
         r"^==\d+== [\d,]+ (?:\(.*\) )?bytes in [\d,]+ blocks are ",
         r"^==\d+== ERROR SUMMARY: ",
     ),

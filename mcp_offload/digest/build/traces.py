@@ -10,23 +10,41 @@ from ..frames import Frame, choose, frames
 from ..model import Lines, Verdict
 from .collect import Collector, Draft
 
-_JAVA: Final = re.compile(r'^(?:Exception in thread "(?P<thread>[^"]*)" )(?P<type>[\w.$]+)(?:: (?P<message>.*))?$')
+_JAVA: Final = re.compile(
+    r'^(?:Exception in thread "(?P<thread>[^"]*)" )(?P<type>[\w.$]+)(?:: (?P<message>.*))?$'
+)
 _CAUSED: Final = re.compile(r"^\s*Caused by: (?P<type>[\w.$]+)(?:: (?P<message>.*))?$")
 _DOTNET: Final = re.compile(r"^Unhandled [Ee]xception[.:] (?P<type>[\w.`]+): (?P<message>.*)$")
 _GO: Final = re.compile(r"^(?P<message>(?:panic|fatal error): .*|SIG[A-Z]+: .*)$")
 _GO_ROUTINE: Final = re.compile(r"^goroutine \d+ .*\[.*\]:$")
 _GO_NOISE: Final = re.compile(r"/src/(?:runtime|testing|internal|reflect|net|sync)/")
 _RUST: Final = re.compile(
-    r"^thread '(?P<thread>[^']*)'(?: \(\d+\))? panicked at (?:'(?P<old>.*)', )?(?P<file>[^\s:]+):(?P<line>\d+):(?P<column>\d+):?$"
+    r"^thread '(?P<thread>[^']*)'(?: \(\d+\))? panicked at (?:'(?P<old>.*)', )?(?P<file>[^"
+    r"\s:]+):(?P<line>\d+):(?P<column>\d+):?$"
 )
 _NODE_HEAD: Final = re.compile(r"^(?:file://)?(?P<file>(?:/|[A-Za-z]:[\\/]|node:)\S*?):(?P<line>\d+)$")
-_NODE_ERROR: Final = re.compile(r"^(?:Uncaught:? )?(?P<type>(?:[A-Z]\w*)?(?:Error|Exception|Rejection)\w*)(?: \[(?P<code>\w+)\])?(?:: (?P<message>.*))?$|^\[?(?P<other>UnhandledPromiseRejection\w*): (?P<text>.*)$")
+_NODE_ERROR: Final = re.compile(
+    r"^(?:Uncaught:? )?(?P<type>(?:[A-Z]\w*)?(?:Error|Exception"
+    r"|Rejection)\w*)(?: \[(?P<code>\w+)\])?(?:: (?P<message>.*))?$"
+    r"|^\[?(?P<other>UnhandledPromiseRejection\w*): (?P<text>.*)$"
+)
 _NODE_END: Final = re.compile(r"^Node\.js v\d+|^Bun v\d|^error: Uncaught")
-_RUBY: Final = re.compile(r"^(?P<file>[^\s:]+\.rb|bin/\w+):(?P<line>\d+):in [`'](?P<function>[^']*)': (?P<message>.*) \((?P<type>[A-Z]\w*(?:::\w+)*)\)$")
-_PHP: Final = re.compile(r"^(?:PHP )?(?P<what>Fatal|Parse) error: +(?:Uncaught )?(?P<message>.*?) in (?P<file>/?\S+?)(?::| on line )(?P<line>\d+)$")
+_RUBY: Final = re.compile(
+    r"^(?P<file>[^\s:]+\.rb"
+    r"|bin/\w+):(?P<line>\d+):in [`'](?P<function>[^']*)': (?P<message>.*) \((?P<type>[A-Z"
+    r"]\w*(?:::\w+)*)\)$"
+)
+_PHP: Final = re.compile(
+    r"^(?:PHP )?(?P<what>Fatal"
+    r"|Parse) error: +(?:Uncaught )?(?P<message>.*?) in (?P<file>/?\S+?)(?::"
+    r"| on line )(?P<line>\d+)$"
+)
 _PERL: Final = re.compile(r"^(?P<message>.*\S) at (?P<file>\S+\.p[lm]) line (?P<line>\d+)\.$")
 _NODE_FROM: Final = re.compile(r"^- (?P<file>/\S+|[A-Za-z]:\\\S+)$|imported from (?P<importer>\S+)$")
-_FRAME_LINE: Final = re.compile(r"^\s+(?:at |\.\.\. )|^\s*from |^\s+\S|^#\d+ |^Stack trace|^Require stack|^- /|^\s*$|^goroutine |^\S+\(.*\)$|^created by |^exit status \d+|^\[signal ")
+_FRAME_LINE: Final = re.compile(
+    r"^\s+(?:at |\.\.\. )|^\s*from |^\s+\S|^#\d+ |^Stack trace|^Require stack|^- /|^\s*$"
+    r"|^goroutine |^\S+\(.*\)$|^created by |^exit status \d+|^\[signal "
+)
 _LINES: Final = 120
 
 
@@ -59,7 +77,9 @@ class Traces:
         if head:
             self._settle()
             self._mode = "node head"
-            draft = Draft("", "crash", head["file"], int(head["line"]), "", number, "node", None, number, number)
+            draft = Draft(
+                "", "crash", head["file"], int(head["line"]), "", number, "node", None, number, number
+            )
             self._account.draft = draft
             return 30
         perl = _PERL.match(text)
@@ -74,15 +94,21 @@ class Traces:
 
     def _java(self, number: int, found: re.Match[str], text: str) -> int:
         tool = "java" if "thread" in found.groupdict() else "dotnet"
-        return self._open(tool, Draft(found["type"], "crash", None, None, text.strip(), number, tool, None, number, number))
+        return self._open(
+            tool, Draft(found["type"], "crash", None, None, text.strip(), number, tool, None, number, number)
+        )
 
     def _go(self, number: int, found: re.Match[str], text: str) -> int:
         message = found["message"]
-        return self._open("go head", Draft(message, "crash", None, None, message, number, "go", None, number, number))
+        return self._open(
+            "go head", Draft(message, "crash", None, None, message, number, "go", None, number, number)
+        )
 
     def _rust(self, number: int, found: re.Match[str], text: str) -> int:
         message = found["old"] or ""
-        draft = Draft(message, "crash", found["file"], int(found["line"]), message, number, "rust", int(found["column"]))
+        draft = Draft(
+            message, "crash", found["file"], int(found["line"]), message, number, "rust", int(found["column"])
+        )
         draft.start = draft.end = number
         self._open("rust" if message else "rust head", draft)
         return 3
@@ -171,7 +197,9 @@ class Traces:
                 self._account.tools.pop(draft.tool, None)
             return
         # Of a cause, the frames that it shares with the exception around it are not repeated.
-        place = choose(frame for frame in self._frames if not _GO_NOISE.search(frame.file)) or choose(self._outer)
+        place = choose(frame for frame in self._frames if not _GO_NOISE.search(frame.file)) or choose(
+            self._outer
+        )
         if place is not None and draft.tool in ("java", "dotnet", "go", "node"):
             draft.file, draft.line = place.file, place.line
         elif draft.tool == "node" and draft.file and draft.file.startswith("node:"):

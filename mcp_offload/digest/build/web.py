@@ -1,4 +1,4 @@
-"""Front-end tools: ``tsc --pretty``, ESLint's stylish and compact forms, webpack, Vite, Rollup and esbuild."""
+"""Front-end tools: ``tsc --pretty``, ESLint's stylish and compact forms, webpack, Vite and esbuild."""
 
 from __future__ import annotations
 
@@ -13,21 +13,33 @@ _PRETTY: Final = re.compile(
 )
 _FOUND: Final = re.compile(r"^(?:\[[^\]]*\] )?Found (?P<errors>\d+) errors?(?: in .*|\. Watching.*|\.)?$")
 _STYLISH: Final = re.compile(
-    r"^\s+(?P<line>\d+):(?P<column>\d+)\s+(?P<severity>error|warning)\s+(?P<message>.*?)(?:\s\s+(?P<rule>[\w@/.-]+))?\s*$"
+    r"^\s+(?P<line>\d+):(?P<column>\d+)\s+(?P<severity>error"
+    r"|warning)\s+(?P<message>.*?)(?:\s\s+(?P<rule>[\w@/.-]+))?\s*$"
 )
 _STYLISH_END: Final = re.compile(
     r"^\s*(?:\u2716|\u00d7|x) (?P<all>\d+) problems? \((?P<errors>\d+) errors?, (?P<warnings>\d+) warnings?\)"
 )
 _COMPACT: Final = re.compile(
-    r"^(?P<file>\S.*?): line (?P<line>\d+), col (?P<column>\d+), (?P<severity>Error|Warning) - (?P<message>.*?)(?: \((?P<rule>[\w@/.-]+)\))?$"
+    r"^(?P<file>\S.*?): line (?P<line>\d+), col (?P<column>\d+), (?P<severity>Error"
+    r"|Warning) - (?P<message>.*?)(?: \((?P<rule>[\w@/.-]+)\))?$"
 )
-_FILE: Final = re.compile(r"^(?:[A-Za-z]:)?[\w./\\@+ ()\[\]-]+\.(?:[cm]?[jt]sx?|vue|svelte|html|json|md|s?css|less|astro)$")
+_FILE: Final = re.compile(
+    r"^(?:[A-Za-z]:)?[\w./\\@+ ()\[\]-]+\.(?:[cm]?[jt]sx?|vue|svelte|html|json|md|s?css|less|astro)$"
+)
 _WEBPACK: Final = re.compile(r"^ERROR in (?P<where>.+)$")
-_WEBPACK_AT: Final = re.compile(r"^(?P<file>\S+?)(?:\((?P<l>\d+),(?P<c>\d+)\)|(?:\s+|:)(?P<line>\d+):(?P<column>\d+)(?:-\d+(?::\d+)?)?)?(?:\s*\n?)?$")
-_WEBPACK_END: Final = re.compile(r"^webpack [\d.]+ compiled (?P<how>successfully|with (?P<errors>\d+) errors?|with \d+ warnings?)")
+_WEBPACK_AT: Final = re.compile(
+    r"^(?P<file>\S+?)(?:\((?P<l>\d+),(?P<c>\d+)\)|(?:\s+"
+    r"|:)(?P<line>\d+):(?P<column>\d+)(?:-\d+(?::\d+)?)?)?(?:\s*\n?)?$"
+)
+_WEBPACK_END: Final = re.compile(
+    r"^webpack [\d.]+ compiled (?P<how>successfully|with (?P<errors>\d+) errors?|with \d+ warnings?)"
+)
 _ESBUILD: Final = re.compile(r"^(?:\u2718|X|\u2717) \[ERROR\] (?P<message>.*)$")
 _ESBUILD_AT: Final = re.compile(r"^\s+(?P<file>\S.*?):(?P<line>\d+):(?P<column>\d+):?$")
-_VITE: Final = re.compile(r"^(?:error during build:|x Build failed|\u2717 Build failed|\[vite\]: Rollup failed|RollupError: )\s*(?P<message>.*)$")
+_VITE: Final = re.compile(
+    r"^(?:error during build:|x Build failed|\u2717 Build failed|\[vite\]: Rollup failed"
+    r"|RollupError: )\s*(?P<message>.*)$"
+)
 _VITE_FILE: Final = re.compile(r"^file: (?P<file>\S+?)(?::(?P<line>\d+):(?P<column>\d+))?$")
 _LINES: Final = 40
 
@@ -53,7 +65,7 @@ class Web:
         row = _STYLISH.match(text) or _COMPACT.match(text)
         if row:
             return self._eslint(number, row)
-        if self._closing(text):
+        if self._closing(number, text):
             self._account.close()
             return 0
         head = _WEBPACK.match(text) or _ESBUILD.match(text)
@@ -62,7 +74,11 @@ class Web:
         vite = _VITE.match(text)
         if vite and not len(self._account.failures):
             message = vite["message"]
-            self._open(Draft(plain(message) or "build failed", "compile", None, None, message or text, number, "vite"))
+            self._open(
+                Draft(
+                    plain(message) or "build failed", "compile", None, None, message or text, number, "vite"
+                )
+            )
             return _LINES
         if _FILE.match(text.strip()) and not text.startswith("  "):
             self._account.close()
@@ -85,7 +101,9 @@ class Web:
         message = row["message"].strip()
         parsing = message.startswith("Parsing error")
         name = row["rule"] or ("parse error" if parsing else plain(message))
-        self._open(Draft(name, "lint", file, int(row["line"]), message, number, "eslint", integer(row["column"])))
+        self._open(
+            Draft(name, "lint", file, int(row["line"]), message, number, "eslint", integer(row["column"]))
+        )
         return 1
 
     def _bundler(self, number: int, found: re.Match[str], text: str) -> int:
@@ -122,11 +140,20 @@ class Web:
             self._account.extend(number)
             return max(0, _LINES - (number - draft.start))
         if draft.tool == "vite" and number == draft.number + 1 and draft.message.startswith("error during"):
-            draft.message, draft.name, draft.number, draft.start = text.strip(), plain(text), number, draft.number
+            draft.message, draft.name, draft.number, draft.start = (
+                text.strip(),
+                plain(text),
+                number,
+                draft.number,
+            )
             draft.key = draft.message
         file = _VITE_FILE.match(text)
         if draft.tool == "vite" and file and draft.file is None:
-            draft.file, draft.line, draft.column = file["file"], integer(file["line"]), integer(file["column"])
+            draft.file, draft.line, draft.column = (
+                file["file"],
+                integer(file["line"]),
+                integer(file["column"]),
+            )
             self._account.extend(number)
             return _LINES
         at = _ESBUILD_AT.match(text)
@@ -138,7 +165,7 @@ class Web:
         self._account.extend(number)
         return _LINES
 
-    def _closing(self, text: str) -> bool:
+    def _closing(self, number: int, text: str) -> bool:
         account = self._account
         end = _STYLISH_END.match(text)
         if end:
@@ -151,7 +178,7 @@ class Web:
             account.tools.setdefault("webpack")
             if webpack["errors"]:
                 account.stated.append(int(webpack["errors"]))
-            account.ended_well = webpack["how"] == "successfully"
+            account.well(number if webpack["how"] == "successfully" else 0)
             return True
         found = _FOUND.match(text)
         if found and account.tools:
@@ -169,7 +196,7 @@ FAMILY: Final = Family(
     Group.BUILD,
     (
         r":\d+:\d+ - error TS\d+: ",
-        r"^\s+\d+:\d+ +(?:error|warning) ",
+        r"^\s+\d+:\d+ +error ",
         r": line \d+, col \d+, (?:Error|Warning) - ",
         r"^(?:[A-Za-z]:)?[\w./\\@+ ()\[\]-]+\.(?:[cm]?[jt]sx?|vue|svelte)$",
         r"^\s*(?:\x{2716}|\x{d7}) \d+ problems? \(",

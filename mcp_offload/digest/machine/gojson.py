@@ -6,13 +6,15 @@ import json
 import re
 from typing import Any, Final
 
-from ..family import MAX_TESTS, Family, FailureSet, Findings, Group, clip
+from ..family import MAX_TESTS, FailureSet, Family, Findings, Group, clip
 from ..model import Failure, Lines, Verdict
 from .report import text_of
 
 _KEPT_LINES: Final = 30
 _WORDS: Final = {"pass": "passed", "fail": "failed", "skip": "skipped"}
-_PLACE: Final = re.compile(r"^\s*(?P<file>[\w./\\-]+\.go):(?P<line>\d+)(?::(?P<column>\d+))?: (?P<message>.*)")
+_PLACE: Final = re.compile(
+    r"^\s*(?P<file>[\w./\\-]+\.go):(?P<line>\d+)(?::(?P<column>\d+))?: (?P<message>.*)"
+)
 _FRAME: Final = re.compile(r"^\t(?P<file>/\S+\.go):(?P<line>\d+)(?: \+0x|$)")
 _NOISE: Final = re.compile(r"^\s*(?:=== |--- |FAIL|PASS|ok  |exit status|\?  |coverage:|# |testing: )")
 _PANIC: Final = re.compile(r"^(?:panic: |fatal error: |WARNING: DATA RACE|SIG[A-Z]+: )")

@@ -34,12 +34,14 @@ def _add(  # one diagnostic of any linter
     tally.count("errors")
     at = _at(item, message)
     kind = "compile" if tally.tools and tally.tools[0].startswith(("rustc", "tsc")) else "lint"
-    tally.fail(name or first_line(message), kind, where[:2], first_line(message), (at, item.line, item.end), where[2])
+    tally.fail(
+        name or first_line(message), kind, where[:2], first_line(message), (at, item.line, item.end), where[2]
+    )
 
 
 def _eslint(item: Item, tally: Tally) -> bool:
-    value = item.value
-    if not isinstance(value, dict) or "filePath" not in value or "messages" not in value:
+    value = dict_of(item.value)
+    if "filePath" not in value or "messages" not in value:
         return False
     tally.tool("eslint json")
     tally.lint = True
@@ -47,13 +49,20 @@ def _eslint(item: Item, tally: Tally) -> bool:
     for row in list_of(value, "messages"):
         severity = "error" if int_of(row, "severity") == 2 or dict_of(row).get("fatal") else "warning"
         name = text_of(row, "ruleId") or ("parse error" if dict_of(row).get("fatal") else "")
-        _add(tally, item, severity, name, (path, int_of(row, "line"), int_of(row, "column")), text_of(row, "message"))
+        _add(
+            tally,
+            item,
+            severity,
+            name,
+            (path, int_of(row, "line"), int_of(row, "column")),
+            text_of(row, "message"),
+        )
     return True
 
 
 def _stylelint(item: Item, tally: Tally) -> bool:
-    value = item.value
-    if not isinstance(value, dict) or "source" not in value or "warnings" not in value:
+    value = dict_of(item.value)
+    if "source" not in value or "warnings" not in value:
         return False
     tally.tool("stylelint json")
     tally.lint = True
@@ -65,31 +74,37 @@ def _stylelint(item: Item, tally: Tally) -> bool:
 
 
 def _ruff(item: Item, tally: Tally) -> bool:
-    value = item.value
-    if not isinstance(value, dict) or "filename" not in value or not isinstance(value.get("location"), dict):
+    value = dict_of(item.value)
+    if "filename" not in value or not isinstance(value.get("location"), dict):
         return False
     tally.tool("ruff json")
-    where = (text_of(value, "filename"), int_of(value, "location", "row"), int_of(value, "location", "column"))
+    where = (
+        text_of(value, "filename"),
+        int_of(value, "location", "row"),
+        int_of(value, "location", "column"),
+    )
     name = text_of(value, "code") or "invalid-syntax"
     _add(tally, item, "error", name, where, text_of(value, "message"))
     return True
 
 
 def _pylint(item: Item, tally: Tally) -> bool:
-    value = item.value
-    if not isinstance(value, dict) or "symbol" not in value or "path" not in value:
+    value = dict_of(item.value)
+    if "symbol" not in value or "path" not in value:
         return False
     tally.tool("pylint json")
     severity = text_of(value, "type")
     where = (text_of(value, "path"), int_of(value, "line"), int_of(value, "column"))
     name = text_of(value, "message-id") or text_of(value, "messageId") or text_of(value, "symbol")
-    _add(tally, item, severity, f"{name} {text_of(value, 'symbol')}".strip(), where, text_of(value, "message"))
+    _add(
+        tally, item, severity, f"{name} {text_of(value, 'symbol')}".strip(), where, text_of(value, "message")
+    )
     return True
 
 
 def _shellcheck(item: Item, tally: Tally) -> bool:
-    value = item.value
-    if not isinstance(value, dict) or "level" not in value or "code" not in value or "file" not in value:
+    value = dict_of(item.value)
+    if "level" not in value or "code" not in value or "file" not in value:
         return False
     code = value["code"]
     tally.tool("shellcheck json" if isinstance(code, int) else "hadolint json")
@@ -100,19 +115,28 @@ def _shellcheck(item: Item, tally: Tally) -> bool:
 
 
 def _codequality(item: Item, tally: Tally) -> bool:
-    value = item.value
-    if not isinstance(value, dict) or "fingerprint" not in value or "location" not in value:
+    value = dict_of(item.value)
+    if "fingerprint" not in value or "location" not in value:
         return False
     tally.tool("code quality json")
-    line = int_of(value, "location", "lines", "begin") or int_of(value, "location", "positions", "begin", "line")
+    line = int_of(value, "location", "lines", "begin") or int_of(
+        value, "location", "positions", "begin", "line"
+    )
     where = (text_of(value, "location", "path"), line, None)
-    _add(tally, item, text_of(value, "severity"), text_of(value, "check_name"), where, text_of(value, "description"))
+    _add(
+        tally,
+        item,
+        text_of(value, "severity"),
+        text_of(value, "check_name"),
+        where,
+        text_of(value, "description"),
+    )
     return True
 
 
 def _pyright(item: Item, tally: Tally) -> bool:
-    value = item.value
-    if not isinstance(value, dict) or "severity" not in value or "range" not in value:
+    value = dict_of(item.value)
+    if "severity" not in value or "range" not in value:
         return False
     tally.tool("pyright json")
     line, column = int_of(value, "range", "start", "line"), int_of(value, "range", "start", "character")
@@ -136,8 +160,8 @@ def _pyright_summary(item: Item, tally: Tally) -> bool:
 
 
 def _golangci(item: Item, tally: Tally) -> bool:
-    value = item.value
-    if not isinstance(value, dict) or "FromLinter" not in value:
+    value = dict_of(item.value)
+    if "FromLinter" not in value:
         return False
     tally.tool("golangci-lint json")
     where = (text_of(value, "Pos", "Filename"), int_of(value, "Pos", "Line"), int_of(value, "Pos", "Column"))
@@ -148,15 +172,19 @@ def _golangci(item: Item, tally: Tally) -> bool:
 
 def _rubocop(item: Item, tally: Tally) -> bool:
     """RuboCop's files (a list) and PHPStan's files (an object keyed by path)."""
-    value = item.value
-    if isinstance(value, dict) and "offenses" in value:
+    value = dict_of(item.value)
+    if "offenses" in value:
         tally.tool("rubocop json")
         tally.lint = True
         for row in list_of(value, "offenses"):
-            where = (text_of(value, "path"), int_of(row, "location", "line"), int_of(row, "location", "column"))
+            where = (
+                text_of(value, "path"),
+                int_of(row, "location", "line"),
+                int_of(row, "location", "column"),
+            )
             _add(tally, item, "error", text_of(row, "cop_name"), where, text_of(row, "message"))
         return True
-    if isinstance(value, dict) and "messages" in value and "errors" in value:
+    if "messages" in value and "errors" in value:
         tally.tool("phpstan json")
         for row in list_of(value, "messages"):
             where = (item.path[-1], int_of(row, "line"), None)
@@ -167,13 +195,13 @@ def _rubocop(item: Item, tally: Tally) -> bool:
 
 def _results(item: Item, tally: Tally) -> bool:
     """Bandit and Semgrep."""
-    value = item.value
-    if isinstance(value, dict) and "issue_text" in value:
+    value = dict_of(item.value)
+    if "issue_text" in value:
         tally.tool("bandit json")
         where = (text_of(value, "filename"), int_of(value, "line_number"), None)
         _add(tally, item, "error", text_of(value, "test_id"), where, text_of(value, "issue_text"))
         return True
-    if isinstance(value, dict) and "check_id" in value:
+    if "check_id" in value:
         tally.tool("semgrep json")
         where = (text_of(value, "path"), int_of(value, "start", "line"), int_of(value, "start", "col"))
         severity = text_of(value, "extra", "severity").lower()
@@ -184,8 +212,8 @@ def _results(item: Item, tally: Tally) -> bool:
 
 def _diagnostics(item: Item, tally: Tally) -> bool:
     """Deno, oxlint and others that write ``diagnostics`` with a message and a file name."""
-    value = item.value
-    if not isinstance(value, dict) or "message" not in value or "filename" not in value:
+    value = dict_of(item.value)
+    if "message" not in value or "filename" not in value:
         return False
     tally.tool("lint json")
     line = int_of(value, "range", "start", "line")
@@ -193,7 +221,14 @@ def _diagnostics(item: Item, tally: Tally) -> bool:
     if line is None and labels:
         line = int_of(labels[0], "span", "line")
     where = (text_of(value, "filename"), line, None)
-    _add(tally, item, text_of(value, "severity") or "error", text_of(value, "code"), where, text_of(value, "message"))
+    _add(
+        tally,
+        item,
+        text_of(value, "severity") or "error",
+        text_of(value, "code"),
+        where,
+        text_of(value, "message"),
+    )
     return True
 
 
@@ -209,8 +244,8 @@ def _sarif_tool(item: Item, tally: Tally) -> bool:
 
 
 def _sarif(item: Item, tally: Tally) -> bool:
-    value = item.value
-    if not isinstance(value, dict) or not isinstance(value.get("message"), dict):
+    value = dict_of(item.value)
+    if not isinstance(value.get("message"), dict):
         return False
     tally.tool("sarif")
     if value.get("suppressions") or text_of(value, "kind") in ("pass", "notApplicable", "informational"):
@@ -258,7 +293,7 @@ def _command(item: Item, tally: Tally) -> bool:
 def close_command(tally: Tally) -> None:
     """Turn a wrapped command into a finding; search tools say 1 for "nothing found"."""
     status = tally.command.get("status")
-    if tally.tools or not isinstance(status, int) or "line" not in tally.command and not status:
+    if tally.tools or not isinstance(status, int) or ("line" not in tally.command and not status):
         return
     stderr, line = str(tally.command.get("stderr", "")), tally.command.get("line", 1)
     if status and stderr:

@@ -34,7 +34,9 @@ def _takers(path: tuple[str, ...]) -> Iterator[Take]:
     """Yield the functions whose path pattern fits."""
     for table in (TESTS, LINT):
         for pattern, takes in table.items():
-            if len(pattern) == len(path) and all(p in ("*", "#", k) for p, k in zip(pattern, path, strict=True)):
+            if len(pattern) == len(path) and all(
+                p in ("*", "#", k) for p, k in zip(pattern, path, strict=True)
+            ):
                 yield from takes
 
 

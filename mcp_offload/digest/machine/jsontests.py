@@ -1,4 +1,4 @@
-"""JSON reports of test runs: jest, vitest, mocha, RSpec, pytest-json-report, Playwright, GoogleTest, Cucumber."""
+"""JSON reports of tests: jest, vitest, mocha, RSpec, pytest-json-report, Playwright, gtest, Cucumber."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ def _line_of(item: Item, *needles: str) -> int:
     for needle in needles:
         if needle:
             # JSON text as most writers escape it; a needle cut at its first escape still finds its line.
-            at = item.raw.find(needle.split("\n")[0].split('"')[0].split("\\")[0].encode("utf-8", "replace")[:200])
+            at = item.raw.find(
+                needle.split("\n")[0].split('"')[0].split("\\")[0].encode("utf-8", "replace")[:200]
+            )
             if at > 0:
                 return item.line + item.raw.count(b"\n", 0, at)
     return item.line
@@ -44,8 +46,8 @@ _JEST_WORDS: Final = {
 
 
 def _jest_file(item: Item, tally: Tally) -> bool:
-    value = item.value
-    if not isinstance(value, dict) or "assertionResults" not in value:
+    value = dict_of(item.value)
+    if "assertionResults" not in value:
         return False
     tally.tool("jest json")
     path = text_of(value, "name")
@@ -65,6 +67,7 @@ def _jest_file(item: Item, tally: Tally) -> bool:
         _fail(item, tally, name, "failed", where, text, text_of(test, "fullName"), text_of(test, "title"))
     if text_of(value, "status") == "failed" and not failed:
         message = _ANSI.sub("", text_of(value, "message"))
+        message = message.strip().removeprefix("● Test suite failed to run").strip() or message
         tally.count("errors")
         _fail(item, tally, path, "error", (path or None, locate(message)[1]), message, '"message"')
     return True
@@ -75,8 +78,8 @@ def _jest_file(item: Item, tally: Tally) -> bool:
 
 def _mocha(word: str) -> Take:
     def take(item: Item, tally: Tally) -> bool:
-        value = item.value
-        if not isinstance(value, dict) or "fullTitle" not in value:
+        value = dict_of(item.value)
+        if "fullTitle" not in value:
             return False
         tally.tool("mocha json")
         name = text_of(value, "fullTitle")
@@ -92,8 +95,8 @@ def _mocha(word: str) -> Take:
 
 
 def _mocha_stats(item: Item, tally: Tally) -> bool:
-    value = item.value
-    if not isinstance(value, dict) or "passes" not in value:
+    value = dict_of(item.value)
+    if "passes" not in value:
         return False
     tally.tool("mocha json")
     for key, stated in (("passes", "passed"), ("failures", "failed"), ("pending", "skipped")):
@@ -110,8 +113,8 @@ def _mocha_stats(item: Item, tally: Tally) -> bool:
 
 
 def _rspec(item: Item, tally: Tally) -> bool:
-    value = item.value
-    if not isinstance(value, dict) or "full_description" not in value:
+    value = dict_of(item.value)
+    if "full_description" not in value:
         return False
     tally.tool("rspec json")
     name = text_of(value, "full_description")
@@ -141,8 +144,8 @@ def _rspec_outside(item: Item, tally: Tally) -> bool:
 
 
 def _pytest_case(item: Item, tally: Tally) -> bool:
-    value = item.value
-    if not isinstance(value, dict) or "nodeid" not in value or "outcome" not in value:
+    value = dict_of(item.value)
+    if "nodeid" not in value or "outcome" not in value:
         return False
     tally.tool("pytest json report")
     name, word = text_of(value, "nodeid"), text_of(value, "outcome")
@@ -171,17 +174,22 @@ def _pytest_case(item: Item, tally: Tally) -> bool:
 
 
 def _playwright_stats(item: Item, tally: Tally) -> bool:
-    value = item.value
-    if not isinstance(value, dict) or "unexpected" not in value or "expected" not in value:
+    value = dict_of(item.value)
+    if "unexpected" not in value or "expected" not in value:
         return False
     tally.tool("playwright json")
-    for key, stated in (("expected", "passed"), ("unexpected", "failed"), ("skipped", "skipped"), ("flaky", "flaky")):
+    for key, stated in (
+        ("expected", "passed"),
+        ("unexpected", "failed"),
+        ("skipped", "skipped"),
+        ("flaky", "flaky"),
+    ):
         tally.stated[stated] = int_of(value, key) or 0
     return True
 
 
 def _playwright_suite(item: Item, tally: Tally) -> bool:
-    if not isinstance(item.value, dict) or "specs" not in item.value:
+    if "specs" not in dict_of(item.value):
         return False
     tally.tool("playwright json")
     stack: list[tuple[Any, str]] = [(item.value, "")]
@@ -216,8 +224,8 @@ def _playwright_test(item: Item, tally: Tally, spec: Any, test: Any, name: str) 
 
 
 def _gtest_suite(item: Item, tally: Tally) -> bool:
-    value = item.value
-    if not isinstance(value, dict) or not isinstance(value.get("testsuite"), list):
+    value = dict_of(item.value)
+    if not isinstance(value.get("testsuite"), list):
         return False
     tally.tool("gtest json")
     for test in list_of(value, "testsuite"):
@@ -239,8 +247,8 @@ def _gtest_suite(item: Item, tally: Tally) -> bool:
 
 
 def _cucumber(item: Item, tally: Tally) -> bool:
-    value = item.value
-    if not isinstance(value, dict) or "elements" not in value or "uri" not in value:
+    value = dict_of(item.value)
+    if "elements" not in value or "uri" not in value:
         return False
     tally.tool("cucumber json")
     for scenario in list_of(value, "elements"):

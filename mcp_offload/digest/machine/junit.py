@@ -1,4 +1,4 @@
-"""JUnit XML in its many dialects: Ant, Surefire, Gradle, pytest, PHPUnit, jest-junit, GoogleTest, gotestsum."""
+"""JUnit XML in its dialects: Ant, Surefire, Gradle, pytest, PHPUnit, jest-junit, gtest, gotestsum."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class JUnit:
         self._case: dict[str, str] | None = None
         self._case_line = 0
         self._word = "passed"
-        self._found: tuple[str, str, str, int, int, str] | None = None
+        self._found: tuple[str, str, str, int] | None = None
         self._open: tuple[str, dict[str, str], int] | None = None
         tally.tool("junit-xml")
 
@@ -79,10 +79,12 @@ class JUnit:
         if self._case is None:  # a suite that failed as a whole
             suite = self._suites[-1][0].get("name", "suite") if self._suites else "suite"
             self._tally.count("errors")
-            self._tally.fail(suite, "error", locate(text), decisive(message, kind, text, suite), (at, at, line))
+            self._tally.fail(
+                suite, "error", locate(text), decisive(message, kind, text, suite), (at, at, line)
+            )
             return
         if self._found is None or (name == "failure" and self._word == "error"):
-            self._found = (message, kind, text, at, line, name)
+            self._found = (message, kind, text, at)
         self._word = "failed" if name == "failure" or self._word == "failed" else "error"
 
     def _close_case(self, line: int) -> None:
@@ -92,10 +94,12 @@ class JUnit:
         if self._found is None:
             self._tally.outcome(case_name, self._word)
             return
-        message, kind, text, at, end, _ = self._found
+        message, kind, text, at = self._found
         self._tally.outcome(case_name, self._word)
         where = self._where(message, text, name, group)
-        self._tally.fail(case_name, self._word, where, decisive(message, kind, text, name), (at, self._case_line, line))
+        self._tally.fail(
+            case_name, self._word, where, decisive(message, kind, text, name), (at, self._case_line, line)
+        )
 
     @staticmethod
     def _full(name: str, group: str, *, php: bool) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
-from ..family import MAX_TESTS, Family, FailureSet, Findings, Group
+from ..family import MAX_TESTS, FailureSet, Family, Findings, Group
 from ..frames import locate
 from ..model import Failure, Lines, Verdict
 from .report import KEYS, dict_of, first_line, int_of, list_of, text_of
@@ -77,12 +77,16 @@ class ReportLog:
             text = text or text_of(event, "longrepr", "longrepr")
             where = locate(text, last=True)
             rows = [row for row in text.split("\n") if row.strip()]
-            message = next((r[1:].strip() for r in reversed(rows) if r.startswith("E  ")), rows[-1] if rows else "")
+            message = next(
+                (r[1:].strip() for r in reversed(rows) if r.startswith("E  ")), rows[-1] if rows else ""
+            )
         if where[0] is None:
             where = (name.split("::")[0] or None, None)
         if len(self._failures) < MAX_TESTS:
             block = Lines(number, number)
-            self._failures[name, word] = Failure(name, word, *where, first_line(message), number, block, "reportlog")
+            self._failures[name, word] = Failure(
+                name, word, *where, first_line(message), number, block, "reportlog"
+            )
 
     def finish(self, last: int) -> Findings:
         """Totals by final outcome; no SessionFinish means the run did not end."""
@@ -126,7 +130,9 @@ class MypyJson:
         message = first_line(text_of(row, "message"))
         name, block = text_of(row, "code") or message, Lines(number, number)
         where = (text_of(row, "file") or None, int_of(row, "line"))
-        self._failures.add(Failure(name, "lint", *where, message, number, block, "mypy", int_of(row, "column")))
+        self._failures.add(
+            Failure(name, "lint", *where, message, number, block, "mypy", int_of(row, "column"))
+        )
         return 0
 
     def _ruff(self, number: int, row: Any) -> int:
@@ -144,10 +150,18 @@ class MypyJson:
             return Findings()
         verdict = Verdict.FAILED if len(self._failures) else Verdict.UNKNOWN
         totals = {"errors": len(self._failures), "warnings": self._warnings}
-        return Findings((self._tool,), self._failures.items, totals, verdict, unlisted=self._failures.unlisted)
+        return Findings(
+            (self._tool,), self._failures.items, totals, verdict, unlisted=self._failures.unlisted
+        )
 
 
 REPORTLOG: Final = Family(
     "pytest-reportlog", Group.TESTS, (r'^\{.*"\$report_type": ?"',), ReportLog, full_lines=True
 )
-MYPY: Final = Family("mypy json", Group.LINT, (r'^\{"file": ".*"severity": "', r'^\{"cell":.*"filename":'), MypyJson, full_lines=True)
+MYPY: Final = Family(
+    "mypy json",
+    Group.LINT,
+    (r'^\{"file": ".*"severity": "', r'^\{"cell":.*"filename":'),
+    MypyJson,
+    full_lines=True,
+)

@@ -20,7 +20,7 @@ KEYS: Final = {
 
 
 def text_of(value: Any, *keys: str) -> str:
-    """Follow keys into nested objects; the text found there, or ''. """
+    """Follow keys into nested objects; the text found there, or ''."""
     for key in keys:
         value = value.get(key) if isinstance(value, dict) else None  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
     return value if isinstance(value, str) else ""
@@ -55,12 +55,20 @@ def dict_of(value: Any, *keys: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}  # pyright: ignore[reportUnknownVariableType]
 
 
+def member(value: Any, key: str) -> Any:
+    """Return an object's member whatever it is; None where there is no object or no such member."""
+    return dict_of(value).get(key)
+
+
 def first_line(text: str) -> str:
-    """Return the first line that is not blank, without colour codes."""
-    for line in text.split("\n"):
+    """Return the first line that is not blank; where it ends in a colon, with the next one."""
+    found = ""
+    for line in text[:20_000].split("\n"):
         if line.strip():
-            return clip(line.strip(), 1000)
-    return ""
+            found = f"{found} {line.strip()}".strip()
+            if not found.endswith(":") or found != line.strip():
+                break
+    return clip(found, 1000)
 
 
 class Tally:

@@ -6,13 +6,15 @@ import json
 import re
 from typing import Any, Final
 
-from ..family import MAX_TESTS, Family, FailureSet, Findings, Group
+from ..family import MAX_TESTS, FailureSet, Family, Findings, Group
 from ..frames import locate
 from ..model import Failure, Lines, Verdict
-from .report import dict_of, first_line, int_of, list_of, text_of
+from .report import dict_of, first_line, int_of, list_of, member, text_of
 
 _SUMMARY: Final = re.compile(r"^(?:aborting due to|could not compile|\d+ warnings? emitted)")
-_PANIC: Final = re.compile(r"panicked at (?:'(?P<old>.*)', )?(?P<file>[^\s:]+):(?P<line>\d+):\d+:?(?:\n(?P<message>.*))?")
+_PANIC: Final = re.compile(
+    r"panicked at (?:'(?P<old>.*)', )?(?P<file>[^\s:]+):(?P<line>\d+):\d+:?(?:\n(?P<message>.*))?"
+)
 
 
 class CargoJson:
@@ -47,12 +49,16 @@ class CargoJson:
         if not level.startswith("error"):
             return
         spans = list_of(message, "spans")
-        primary = next((span for span in spans if dict_of(span).get("is_primary")), spans[0] if spans else {})
+        primary: Any = next(
+            (span for span in spans if member(span, "is_primary")), spans[0] if spans else None
+        )
         file, line = text_of(primary, "file_name") or None, int_of(primary, "line_start")
         name = text_of(message, "code", "code") or first_line(text)
         block = Lines(number, number)
         column = int_of(primary, "column_start")
-        self._failures.add(Failure(name, "compile", file, line, first_line(text), number, block, "rustc", column))
+        self._failures.add(
+            Failure(name, "compile", file, line, first_line(text), number, block, "rustc", column)
+        )
 
     def finish(self, last: int) -> Findings:
         """Errors as counted; the verdict is the build's own where it states one."""
@@ -63,7 +69,9 @@ class CargoJson:
         else:
             verdict = Verdict.PASSED if self._success else Verdict.INCOMPLETE
         totals = {"errors": len(self._failures), "warnings": self._warnings}
-        return Findings(("cargo json",), self._failures.items, totals, verdict, unlisted=self._failures.unlisted)
+        return Findings(
+            ("cargo json",), self._failures.items, totals, verdict, unlisted=self._failures.unlisted
+        )
 
 
 class LibtestJson:
@@ -102,7 +110,9 @@ class LibtestJson:
         file, line = (found["file"], int(found["line"])) if found else locate(output)
         message = (found["old"] or found["message"] or "") if found else first_line(output)
         block = Lines(number, number)
-        self._failures.add(Failure(name, "failed", file, line, message or name, number, block, "libtest json"))
+        self._failures.add(
+            Failure(name, "failed", file, line, message or name, number, block, "libtest json")
+        )
 
     def finish(self, last: int) -> Findings:
         """Totals over all suites; a suite without an end makes the run incomplete."""

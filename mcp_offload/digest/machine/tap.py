@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ..family import MAX_TESTS, Family, FailureSet, Findings, Group, clip
+from ..family import MAX_TESTS, FailureSet, Family, Findings, Group, clip
 from ..frames import Frame, choose, frames
 from ..model import Failure, Lines, Verdict
 
@@ -24,7 +24,9 @@ _PLACES: Final = (
     re.compile(r"^#\s+at (?P<file>\S+) line (?P<line>\d+)\.$"),
 )
 _LOOSE: Final = re.compile(r"\((?P<file>/?[\w./~@-]+\.\w{1,4})(?::(?P<line>\d+)(?::\d+)?)?\)")
-_FIELD: Final = re.compile(r"^\s+(?P<key>message|error|expected|wanted|actual|found|failureType):\s*(?P<value>.*)$")
+_FIELD: Final = re.compile(
+    r"^\s+(?P<key>message|error|expected|wanted|actual|found|failureType):\s*(?P<value>.*)$"
+)
 
 
 class _Point:

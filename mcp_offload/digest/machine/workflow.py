@@ -1,24 +1,41 @@
-"""Workflow commands that carry a place: ``::error file=...::`` and ``##vso[task.logissue type=error;...]``."""
+"""Workflow commands that carry a place: ``::error file=...::`` and ``##vso[task.logissue ...]``."""
 
 from __future__ import annotations
 
 import re
 from typing import Final
 
-from ..family import Family, FailureSet, Findings, Group
+from ..family import FailureSet, Family, Findings, Group
 from ..model import Failure, Lines, Verdict
 from .report import first_line
 
 # Source: GitHub docs, "Workflow commands for GitHub Actions"; Azure Pipelines docs, "Logging commands".
 _GITHUB: Final = re.compile(r"^::error (?P<pairs>[^:]*(?::(?!:)[^:]*)*)::(?P<message>.*)")
 _AZURE: Final = re.compile(r"^##vso\[task\.logissue (?P<pairs>[^\]]*)\](?P<message>.*)")
-_ESCAPES: Final = (("%0D", "\r"), ("%0A", "\n"), ("%3A", ":"), ("%2C", ","), ("%3B", ";"), ("%5D", "]"), ("%25", "%"))
+_ESCAPES: Final = (
+    ("%0D", "\r"),
+    ("%0A", "\n"),
+    ("%3A", ":"),
+    ("%2C", ","),
+    ("%3B", ";"),
+    ("%5D", "]"),
+    ("%25", "%"),
+)
 
 
 def _decode(text: str) -> str:
     for code, plain in _ESCAPES:
         text = text.replace(code, plain)
     return text
+
+
+def _pairs(text: str, separator: str) -> dict[str, str]:
+    """Split ``key=value`` pairs; what they escape is plain again."""
+    found: dict[str, str] = {}
+    for pair in text.split(separator):
+        key, _, value = pair.partition("=")
+        found[key.strip()] = _decode(value)
+    return found
 
 
 def _number(text: str) -> int | None:
@@ -37,17 +54,16 @@ class Annotations:
         found = _GITHUB.match(text)
         keys = ("file", "line", "col", "title")
         if found:
-            pairs = dict(pair.partition("=")[::2] for pair in found["pairs"].strip().split(","))
+            pairs = _pairs(found["pairs"].strip(), ",")
             tool = "github annotation"
         else:
             found = _AZURE.match(text)
             if not found:
                 return 0
-            pairs = dict(pair.partition("=")[::2] for pair in found["pairs"].split(";"))
+            pairs = _pairs(found["pairs"], ";")
             if pairs.get("type") != "error":
                 return 0
             keys, tool = ("sourcepath", "linenumber", "columnnumber", "code"), "azure annotation"
-        pairs = {key.strip(): _decode(value) for key, value in pairs.items()}
         file, message = pairs.get(keys[0]), first_line(_decode(found["message"]))
         if not file:
             return 0
@@ -69,5 +85,8 @@ class Annotations:
 
 
 FAMILY: Final = Family(
-    "annotations", Group.LINT, (r"^::error [^:]*file=", r"^##vso\[task\.logissue [^\]]*sourcepath="), Annotations
+    "annotations",
+    Group.LINT,
+    (r"^::error [^:]*file=", r"^##vso\[task\.logissue [^\]]*sourcepath="),
+    Annotations,
 )

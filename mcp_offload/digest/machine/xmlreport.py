@@ -111,4 +111,6 @@ def sniff(head: bytes) -> bool:
 
 
 DOCUMENT: Final = Document("xml", Group.TESTS, sniff, XmlReport)
-FAMILY: Final = Family("embedded xml", Group.TESTS, (r"^<\?xml ", r"^<testsuites?[ >]"), EmbeddedXml, full_lines=True)
+FAMILY: Final = Family(
+    "embedded xml", Group.TESTS, (r"^<\?xml ", r"^<testsuites?[ >]"), EmbeddedXml, full_lines=True
+)

@@ -38,7 +38,13 @@ class _Cases:
 class Trx(_Cases):
     """Visual Studio test results. Source: the TRX files that ``dotnet test --logger trx`` writes."""
 
-    _WORDS: Final = {"passed": "passed", "failed": "failed", "error": "error", "timeout": "failed", "aborted": "error"}
+    _WORDS: Final = {
+        "passed": "passed",
+        "failed": "failed",
+        "error": "error",
+        "timeout": "failed",
+        "aborted": "error",
+    }
 
     def __init__(self, tally: Tally) -> None:
         super().__init__(tally)
@@ -83,7 +89,9 @@ class Xunit(_Cases):
     def start(self, name: str, attributes: dict[str, str], line: int) -> bool:
         """Open a test or one of its texts."""
         if name == "test":
-            self._begin(attributes.get("name", ""), self._WORDS.get(attributes.get("result", "").lower(), ""), line)
+            self._begin(
+                attributes.get("name", ""), self._WORDS.get(attributes.get("result", "").lower(), ""), line
+            )
         elif name == "error":
             self._error = True
             self._begin(attributes.get("name") or attributes.get("type", "error"), "error", line)
@@ -228,7 +236,9 @@ class Checkstyle:
         if name not in ("error", "violation") or self._pending is None:
             return
         row, self._pending = self._pending, None
-        severity = row.get("severity") or ("error" if int_of(row.get("priority", "3")) in (1, 2) else "warning")
+        severity = row.get("severity") or (
+            "error" if int_of(row.get("priority", "3")) in (1, 2) else "warning"
+        )
         if severity != "error":
             self._tally.count("warnings")
             return
