@@ -40,39 +40,13 @@ class Cmake:
         self._stopped = False
 
     def feed(self, number: int, text: str) -> int:
-        """Take an error's head, or the text and the call stack below it."""
+        """Take an error's head, a step, an end, or the text and the call stack below an error."""
         found = _ERROR.match(text)
         if found:
-            self._close()
-            name = found["command"] or ("internal error" if found["internal"] else "")
-            draft = Draft(
-                name,
-                "config",
-                found["file"],
-                integer(found["line"]),
-                text.strip().rstrip(":"),
-                number,
-                "cmake",
-            )
-            draft.end = number
-            self._account.open(
-                draft, (found["file"], found["line"], name, number if not found["file"] else 0)
-            )
-            self._text = [found["message"]] if found["message"] else []
-            self._blank, self._stack = 0, False
-            return _LINES
+            return self._error(number, found, text)
         other = _CONFIGURE.match(text) or _MESON.match(text)
         if other:
-            self._close()
-            place = other.groupdict()
-            message = other["message"]
-            tool = "meson" if "file" in place else "configure"
-            file, line = place.get("file"), integer(place.get("line"))
-            self._account.open(
-                Draft(plain(message), "config", file, line, message, number, tool, None, 0, number)
-            )
-            self._account.close()
-            return 0
+            return self._configure(number, other)
         if _END.match(text):
             self._close()
             self._account.tools.setdefault("cmake")
@@ -91,6 +65,27 @@ class Cmake:
             self._stopped = True
             return 0
         return self._body(number, text)
+
+    def _error(self, number: int, found: re.Match[str], text: str) -> int:
+        self._close()
+        name = found["command"] or ("internal error" if found["internal"] else "")
+        file, line = found["file"], integer(found["line"])
+        message = text.strip().rstrip(":")
+        draft = Draft(name, "config", file, line, message, number, "cmake", None, 0, number)
+        self._account.open(draft, (file, line, name, 0 if file else number))
+        self._text = [found["message"]] if found["message"] else []
+        self._blank, self._stack = 0, False
+        return _LINES
+
+    def _configure(self, number: int, found: re.Match[str]) -> int:
+        self._close()
+        place, message = found.groupdict(), found["message"]
+        tool = "meson" if "file" in place else "configure"
+        file, line = place.get("file"), integer(place.get("line"))
+        draft = Draft(plain(message), "config", file, line, message, number, tool, None, 0, number)
+        self._account.open(draft)
+        self._account.close()
+        return 0
 
     def _body(self, number: int, text: str) -> int:
         draft = self._account.draft

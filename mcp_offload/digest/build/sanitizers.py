@@ -218,7 +218,9 @@ class Valgrind:
     @staticmethod
     def _libc(frame: Frame) -> bool:
         """Valgrind prints the base names of the C library's sources, such as ``ioputs.c``."""
-        return frame.function in _LIBC or frame.function.startswith(("_IO_", "__", "vgPlain", "_dl_"))
+        return bool(_LIBC.match(frame.function)) or frame.function.startswith(
+            ("_IO_", "__", "vgPlain", "_dl_")
+        )
 
     def finish(self, last: int) -> Findings:
         """Errors as the summary states them."""
@@ -229,44 +231,12 @@ class Valgrind:
         return found
 
 
-_LIBC: Final = frozenset(
-    [
-        "puts",
-        "printf",
-        "fprintf",
-        "sprintf",
-        "snprintf",
-        "vprintf",
-        "fputs",
-        "fwrite",
-        "fread",
-        "strlen",
-        "strcpy",
-        "strcmp",
-        "strncpy",
-        "strcat",
-        "strdup",
-        "memcpy",
-        "memmove",
-        "memset",
-        "memcmp",
-        "malloc",
-        "calloc",
-        "realloc",
-        "free",
-        "write",
-        "read",
-        "qsort",
-        "bsearch",
-        "atoi",
-        "strtol",
-        "abort",
-        "raise",
-        "exit",
-        "vfprintf",
-        "printf_positional",
-        "perror",
-    ]
+_LIBC: Final = re.compile(
+    r"^(?:"
+    r"puts|printf|fprintf|sprintf|snprintf|vprintf|fputs|fwrite|fread|strlen|strcpy|strcmp|"
+    r"strncpy|strcat|strdup|memcpy|memmove|memset|memcmp|malloc|calloc|realloc|free|write|"
+    r"read|qsort|bsearch|atoi|strtol|abort|raise|exit|vfprintf|printf_positional|perror"
+    r")$"
 )
 
 FAMILY: Final = Family(

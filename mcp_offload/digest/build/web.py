@@ -41,6 +41,7 @@ _VITE: Final = re.compile(
     r"|RollupError: )\s*(?P<message>.*)$"
 )
 _VITE_FILE: Final = re.compile(r"^file: (?P<file>\S+?)(?::(?P<line>\d+):(?P<column>\d+))?$")
+_INDENTED: Final = re.compile(r"^\s|^\d+\s")
 _LINES: Final = 40
 
 
@@ -134,36 +135,35 @@ class Web:
         if draft.tool == "webpack":
             if self._webpack:
                 self._webpack = False
-                draft.message, draft.number = text.strip(), number
-                draft.name = plain(text.split(":", 1)[0]) if ":" in text else plain(text)
-                draft.key = (draft.file, draft.line, draft.column, draft.message)
+                self._says(number, text, draft)
+                draft.name = plain(text.split(":", 1)[0]) if ":" in text else draft.name
             self._account.extend(number)
             return max(0, _LINES - (number - draft.start))
         if draft.tool == "vite" and number == draft.number + 1 and draft.message.startswith("error during"):
-            draft.message, draft.name, draft.number, draft.start = (
-                text.strip(),
-                plain(text),
-                number,
-                draft.number,
-            )
-            draft.key = draft.message
-        file = _VITE_FILE.match(text)
-        if draft.tool == "vite" and file and draft.file is None:
-            draft.file, draft.line, draft.column = (
-                file["file"],
-                integer(file["line"]),
-                integer(file["column"]),
-            )
-            self._account.extend(number)
-            return _LINES
-        at = _ESBUILD_AT.match(text)
-        if draft.tool in ("esbuild", "vite") and at and draft.file is None:
-            draft.file, draft.line, draft.column = at["file"], int(at["line"]), int(at["column"])
-        elif number > draft.number and not (text.startswith((" ", "\t")) or re.match(r"^\d+\s", text)):
+            self._says(number, text, draft)
+        if not self._place(text, draft) and number > draft.number and not _INDENTED.match(text):
             self._account.close()
             return 0
         self._account.extend(number)
         return _LINES
+
+    @staticmethod
+    def _says(number: int, text: str, draft: Draft) -> None:
+        """A head without words takes those of the line below it."""
+        draft.start = draft.start or draft.number
+        draft.message, draft.name, draft.number = text.strip(), plain(text), number
+        draft.key = (draft.file, draft.line, draft.column, draft.message)
+
+    @staticmethod
+    def _place(text: str, draft: Draft) -> bool:
+        """Take the place that esbuild and Vite print below their message."""
+        if draft.tool not in ("esbuild", "vite") or draft.file is not None:
+            return False
+        found = _ESBUILD_AT.match(text) or _VITE_FILE.match(text)
+        if found:
+            draft.file = found["file"]
+            draft.line, draft.column = integer(found["line"]), integer(found["column"])
+        return found is not None
 
     def _closing(self, number: int, text: str) -> bool:
         account = self._account
