@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from .family import Family, FailureSet, Findings, Group, clip
+from .family import FailureSet, Family, Findings, Group, clip
 from .model import Failure, Lines, Section, Verdict
 
 
@@ -36,8 +36,10 @@ _TRIGGERS: Final = (
     r"^(?:Unsuccessful|Successful) task run with exit code: \d+",
     r"^\[taskcluster:error\]",
     r"^Build timed out \(after",
-    r"(?i:the operation was cancell?ed)|The runner has received a shutdown signal|has exceeded the maximum execution time",
-    r"(?:^|[ :])(?:Killed|Terminated|Segmentation fault|Aborted|Bus error|Illegal instruction)(?: +\(core dumped\)| +\S.*)?$",
+    r"(?i:the operation was cancell?ed)|The runner has received a shutdown signal"
+    r"|has exceeded the maximum execution time",
+    r"(?:^|[ :])(?:Killed|Terminated|Segmentation fault|Aborted|Bus error"
+    r"|Illegal instruction)(?: +\(core dumped\)| +\S.*)?$",
     r"^Command took >\d+\w+, returning 124",
     r"^FAILED CONSISTENTLY: ",
     r"^ERROR: Timeout |(?i:timeout: sending signal|timed out after \d+)",
@@ -48,12 +50,28 @@ _TRIGGERS: Final = (
 # First match wins. Sources: GitHub Actions runner, GitLab Runner, Jenkins core, Taskcluster worker, Azure
 # agent, bash ("line N: PID Killed"), timeout(1), PyTorch's run_test.py and lintrunner.
 _MARKERS: Final = (
-    _marker(r"^##\[error\].*(?:has timed out after|exceeded the maximum execution time)", Verdict.FAILED, "timeout", "timeout"),
+    _marker(
+        r"^##\[error\].*(?:has timed out after|exceeded the maximum execution time)",
+        Verdict.FAILED,
+        "timeout",
+        "timeout",
+    ),
     _marker(r"^##\[error\].*(?i:operation was cancell?ed)", Verdict.INCOMPLETE, "", "cancelled"),
     _marker(r"^##\[error\].*shutdown signal", Verdict.INCOMPLETE, "", "cancelled"),
-    _marker(r"^##\[error\] ?(?:Process completed with exit code|.*exit(?:ed)? (?:with )?code|Bash exited)", Verdict.FAILED, "target", "job"),
+    _marker(
+        r"^##\[error\] ?(?:Process completed with exit code|.*exit(?:ed)? (?:with )?code"
+        r"|Bash exited)",
+        Verdict.FAILED,
+        "target",
+        "job",
+    ),
     _marker(r"^##\[error\]|^::error\b|^##vso\[task", Verdict.FAILED, "target", "job"),
-    _marker(r"^ERROR: Job failed \(system failure\)|^ERROR: Job failed: execution took longer", Verdict.FAILED, "timeout", "timeout"),
+    _marker(
+        r"^ERROR: Job failed \(system failure\)|^ERROR: Job failed: execution took longer",
+        Verdict.FAILED,
+        "timeout",
+        "timeout",
+    ),
     _marker(r"^ERROR: Job failed", Verdict.FAILED, "target", "job"),
     _marker(r"^Job succeeded", Verdict.PASSED, "", ""),
     _marker(r"^Finished: SUCCESS", Verdict.PASSED, "", ""),
@@ -66,22 +84,35 @@ _MARKERS: Final = (
     _marker(r"^\[taskcluster:error\]", Verdict.FAILED, "target", "job"),
     _marker(r"^Build timed out \(after", Verdict.FAILED, "timeout", "timeout"),
     _marker(r"^Command took >\d+\w+, returning 124", Verdict.FAILED, "timeout", "timeout"),
-    _marker(r"(?i)^(?:ERROR: )?timeout: sending signal|^ERROR: Timeout ", Verdict.INCOMPLETE, "timeout", "timeout"),
+    _marker(
+        r"(?i)^(?:ERROR: )?timeout: sending signal|^ERROR: Timeout ", Verdict.INCOMPLETE, "timeout", "timeout"
+    ),
     _marker(r"^Build left local git repository checkout dirty", Verdict.FAILED, "error", "checkout"),
     _marker(r"(?:^|[ :])(?:Killed|Terminated)(?: +\S.*)?$", Verdict.INCOMPLETE, "target", "killed"),
     _marker(
-        r"(?:^|[ :])(?:Segmentation fault|Aborted|Bus error|Illegal instruction)(?: +\(core dumped\)| +\S.*)?$",
+        r"(?:^|[ :])(?:Segmentation fault|Aborted|Bus error|Illegal instruction)"
+        r"(?: +\(core dumped\)| +\S.*)?$",
         Verdict.FAILED,
         "target",
         "crash",
     ),
-    _marker(r": line \d+: .*(?:command not found|No such file or directory|Permission denied)$", Verdict.UNKNOWN, "", ""),
+    _marker(
+        r": line \d+: .*(?:command not found|No such file or directory|Permission denied)$",
+        Verdict.UNKNOWN,
+        "",
+        "",
+    ),
 )
 _CONSISTENT: Final = re.compile(r"^FAILED CONSISTENTLY: (?P<name>(?P<file>\S+?)(?:::\S+)?)$")
 _LINT: Final = re.compile(r"^>>> Lint for (?P<file>\S+):$")
-_LINT_ROW: Final = re.compile(r"^ {2}(?P<level>Error|Warning|Advice|Disabled) \((?P<linter>[\w-]+)\) (?P<name>\S.*)$")
+_LINT_ROW: Final = re.compile(
+    r"^ {2}(?P<level>Error|Warning|Advice|Disabled) \((?P<linter>[\w-]+)\) (?P<name>\S.*)$"
+)
 _GROUP: Final = re.compile(r"^##\[(?P<what>group|section|endgroup)\](?:Starting: |Finishing: )?(?P<name>.*)$")
-_STATED: Final = re.compile(r"(?:Process completed with|Unsuccessful task run with|Job failed:) exit (?:code|status):? (?P<code>\d+)")
+_STATED: Final = re.compile(
+    r"(?:Process completed with|Unsuccessful task run with|Job failed:) exit (?:code"
+    r"|status):? (?P<code>\d+)"
+)
 _MAX_SECTIONS: Final = 300
 
 
@@ -149,7 +180,9 @@ class Ci:
         if (found := _LINT_ROW.match(text)) and len(self._lint) < 2000:
             file, line = self._lint_file, self._lint_line
             message = f">>> Lint for {file}: {found['linter']} {found['name']}"
-            self._lint.append(Failure("lintrunner", "lint", file, None, message, line, Lines(line, number), "lintrunner"))
+            self._lint.append(
+                Failure("lintrunner", "lint", file, None, message, line, Lines(line, number), "lintrunner")
+            )
         elif text and not text.startswith(" "):
             self._lint_file = ""
             return 0

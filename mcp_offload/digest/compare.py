@@ -61,11 +61,15 @@ def compare(before: Digest, after: Digest) -> Comparison:
     failed_before = [name for name, outcome in old.items() if outcome in _BAD]
     still = [name for name in failing if old.get(name) in _BAD]
     changed = [
-        name for name in still if name in messages_old and name in messages_new and messages_old[name] != messages_new[name]
+        name
+        for name in still
+        if name in messages_old and name in messages_new and messages_old[name] != messages_new[name]
     ]
     ended = after.complete
     fixed = [
-        name for name in failed_before if new.get(name) in _GOOD or (name not in new and ended and not _names_passes(new))
+        name
+        for name in failed_before
+        if new.get(name) in _GOOD or (name not in new and ended and not _names_passes(new))
     ]
     return Comparison(
         newly_failing=tuple(name for name in failing if old.get(name) not in _BAD),
@@ -73,14 +77,17 @@ def compare(before: Digest, after: Digest) -> Comparison:
         still_failing=tuple(name for name in still if name not in set(changed)),
         still_failing_elsewhere=tuple(changed),
         newly_skipped=tuple(
-            name for name, outcome in new.items() if outcome == "skipped" and old.get(name) not in {"skipped", None}
+            name
+            for name, outcome in new.items()
+            if outcome == "skipped" and old.get(name) not in {"skipped", None}
         ),
         flaky=tuple(dict.fromkeys(n for n, o in [*old.items(), *new.items()] if o == "flaky")),
         gone=tuple(name for name in failed_before if name not in new and name not in set(fixed)),
         before_seconds=before.duration_seconds,
         after_seconds=after.duration_seconds,
         verdicts=(before.verdict, after.verdict),
-        comparable=bool(old_lists or before.failures or before.complete) and bool(new_lists or after.failures or after.complete),
+        comparable=bool(old_lists or before.failures or before.complete)
+        and bool(new_lists or after.failures or after.complete),
     )
 
 

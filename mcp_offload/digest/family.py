@@ -1,4 +1,4 @@
-"""What a recogniser of one tool's output ("family") offers, and what it hands back.
+r"""What a recogniser of one tool's output ("family") offers, and what it hands back.
 
 A family is a module with one row of data and one small class::
 
@@ -6,7 +6,7 @@ A family is a module with one row of data and one small class::
         def feed(self, number: int, text: str) -> int: ...
         def finish(self, last: int) -> Findings: ...
 
-    FAMILY = Family("widgets", Group.BUILD, (r"^widget: error ", r"^widgets: \\d+ built"), Widgets)
+    FAMILY = Family("widgets", Group.BUILD, (r"^widget: error ", r"^widgets: \d+ built"), Widgets)
 
 The core splits the log into lines (LF only), peels off what a CI system wrapped around them
 (time stamps, ``[task ...]``, ``| `` of docker compose, ANSI sequences, overwritten progress text),

@@ -29,7 +29,8 @@ TRIGGERS: Final = (
 )
 # Lines that speak of errors but say there are none, or only count them.
 _NEGATED: Final = re.compile(
-    r"(?i)\b(?:0|no|zero|without(?: any)?) (?:errors?|failures?|failed)\b|\berrors?[:=] ?0\b|\bfail(?:ed|ures?)?[:=] ?0\b"
+    r"(?i)\b(?:0|no|zero|without(?: any)?) (?:errors?|failures?|failed)\b"
+    r"|\berrors?[:=] ?0\b|\bfail(?:ed|ures?)?[:=] ?0\b"
 )
 _MASK: Final = re.compile(
     r"0x[0-9a-fA-F]+|\b[0-9a-f]{8,}\b|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S*|\d+(?:[.,:]\d+)*"

@@ -12,18 +12,22 @@ from .family import TEXT_LIMIT
 
 # Source: ECMA-48 (CSI, OSC, DCS and two-byte escapes), as emitted by terminals.
 _CONTROL: Final = re.compile(
-    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)?|[PX^_][^\x1b]{0,4096}(?:\x1b\\)?|[ -/]*[0-~])"
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)?"
+    r"|[PX^_][^\x1b]{0,4096}(?:\x1b\\)?|[ -/]*[0-~])"
     r"|[\x00-\x08\x0b\x0c\x0e-\x1a\x7f]"
 )
 # The same for bytes; leaves every LF in its place.
-_CONTROL_BYTES: Final = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]{0,4096}(?:\x07|\x1b\\)?|[ -/]*[0-Z\\^-~])")
+_CONTROL_BYTES: Final = re.compile(
+    rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]{0,4096}(?:\x07|\x1b\\)?|[ -/]*[0-Z\\^-~])"
+)
 # Escape sequences whose ESC byte was lost on the way (some log viewers drop it).
 _BARE_SGR: Final = re.compile(r"(?<![\w\]\[])\[(?:\d{1,3}(?:;\d{1,3})*m|m(?![\w./\]-]))")
 
 # Source: GitHub Actions and Azure Pipelines raw logs ("2024-05-01T10:00:00.1234567Z text"); GitLab Runner
 # FF_TIMESTAMPS ("...Z 00O text", "00E", "+" = continued); `gh run view --log` (job TAB step TAB stamp).
 _STAMP: Final = re.compile(
-    r"(?:[^\t]{1,200}\t[^\t]{0,200}\t)?\ufeff?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)(?: [0-9a-f]{2}[OE][ +]| |$)"
+    r"(?:[^\t]{1,200}\t[^\t]{0,200}\t)?\ufeff?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d+)?"
+    r"(?:Z|[+-]\d\d:?\d\d)(?: [0-9a-f]{2}[OE][ +]| |$)"
 )
 # Source: Taskcluster ("[task 2024-05-01T10:00:00.123Z] "), Jenkins Timestamper ("[2024-...Z] "), Buildkite.
 _BRACKET_STAMP: Final = re.compile(
@@ -31,12 +35,17 @@ _BRACKET_STAMP: Final = re.compile(
 )
 # Source: mozharness log lines ("10:00:00     INFO - text"; children: " -  text", " - PID 7 | text"),
 # Jenkins Timestamper's short form.
-_CLOCK: Final = re.compile(r"\d\d:\d\d:\d\d(?:\.\d{3})?(?: +(?:DEBUG|INFO|WARNING|ERROR|CRITICAL|FATAL) - (?: |PID \d+ \| )?| {1,2}| \| )")
+_CLOCK: Final = re.compile(
+    r"\d\d:\d\d:\d\d(?:\.\d{3})?(?: +(?:DEBUG|INFO|WARNING|ERROR|CRITICAL|FATAL) - (?: "
+    r"|PID \d+ \| )?| {1,2}| \| )"
+)
 # Source: BuildKit plain progress ("#12 3.456 text", "#12 ERROR: text").
 _BUILDKIT: Final = re.compile(r"#\d+ (?:\d+\.\d+ |(?=ERROR\b|WARN\b|CACHED|DONE|CANCELED|\[))")
 _BUILDKIT_RECAP: Final = re.compile(r"\d+\.\d{1,3} (?=\S)")
 # Source: docker compose ("web-1  | text"), mozprocess ("PID 123 | text").
-_COMPOSE: Final = re.compile(r"(?!TEST-|PROCESS-CRASH|SUITE-)(?:[A-Za-z][\w.-]*(?:-\d+| {1,30})?|PID \d+) *\| ")
+_COMPOSE: Final = re.compile(
+    r"(?!TEST-|PROCESS-CRASH|SUITE-)(?:[A-Za-z][\w.-]*(?:-\d+| {1,30})?|PID \d+) *\| "
+)
 # Source: GitLab section markers ("section_start:1560896352:name[collapsed=true]").
 _GITLAB_SECTION: Final = re.compile(r"section_(?:start|end):\d+:[\w.-]+(?:\[[^\]]*\])?")
 # Source: Jenkins parallel branches ("[Build on X] text"); Ant tasks ("    [javac] text").

@@ -16,7 +16,7 @@ Found = Sequence[tuple[Group, Findings]]
 _MAX_SECTIONS: Final = 500
 _MAX_NOTES: Final = 40
 _DIAGNOSTIC: Final = (Group.BUILD, Group.LINT, Group.CRASH, Group.CI)
-# Exit statuses that mean "stopped from outside". Source: timeout(1), signal(7): 128 + SIGINT, SIGKILL, SIGTERM.
+# Exit statuses that mean "stopped from outside". Source: timeout(1); signal(7), 128 + the number.
 _KILLED: Final = {124: "timed out", 130: "interrupted", 137: "killed (SIGKILL)", 143: "killed (SIGTERM)"}
 
 
@@ -134,7 +134,9 @@ def _listed(found: Found) -> list[Failure]:
     return (causes or inner or listed)[:MAX_FAILURES]
 
 
-_CAUSE_MASK: Final = re.compile(r"(?<=['\"`])[^'\"`]{40,}(?=['\"`])|<(?:Function|TestCaseFunction|Coroutine) [^>]*>")
+_CAUSE_MASK: Final = re.compile(
+    r"(?<=['\"`])[^'\"`]{40,}(?=['\"`])|<(?:Function|TestCaseFunction|Coroutine) [^>]*>"
+)
 
 
 def causes_of(failures: Sequence[Failure]) -> list[Cause]:
@@ -209,7 +211,9 @@ def _verdict(
     if exit_status is None:
         return seen, not cut and seen not in {Verdict.UNKNOWN, Verdict.INCOMPLETE}, []
     if exit_status == 0:
-        notes = ["exit status 0 although failures are shown"] if seen in {Verdict.FAILED, Verdict.ERROR} else []
+        notes = (
+            ["exit status 0 although failures are shown"] if seen in {Verdict.FAILED, Verdict.ERROR} else []
+        )
         return Verdict.PASSED, not cut, notes + (["the log ends before the run does"] if cut else [])
     if exit_status in _KILLED or exit_status < 0:
         reason = _KILLED.get(exit_status, f"killed by signal {-exit_status}")

@@ -102,8 +102,9 @@ class Digest:
     """The summary of one log.
 
     ``totals`` holds passed, failed, errors, skipped, xfailed, ... where the log states or shows
-    them; an absent key is unknown. ``unlisted`` counts failures beyond those kept in ``failures``. ``notes`` are one-line facts (killed by signal, cut at byte N).
-    ``tests`` maps test name to outcome where the log lists them, for comparing two runs.
+    them; an absent key is unknown. ``unlisted`` counts failures beyond those kept in ``failures``.
+    ``notes`` are one-line facts (killed by signal, cut at byte N). ``tests`` maps test name to outcome
+    where the log lists them, for comparing two runs.
     """
 
     verdict: Verdict

@@ -15,10 +15,13 @@ DIGIT: Final = "\0"
 """Stands for any digit in a needle's text."""
 _TOKEN: Final = re.compile(
     r"(?P<open>\(\?i:|\(\?:|\(\?P<\w+>|\()|(?P<close>\))|(?P<or>\|)|(?P<cls>\[\^?\]?(?:\\.|[^\]\\])*\])"
-    r"|(?P<rep>[*+?]\??|\{\d+(?:,\d*)?\}\??)|(?P<esc>\\x\{[0-9a-fA-F]+\}|\\.)|(?P<any>\.)|(?P<edge>[\^$])|(?P<chr>.)",
+    r"|(?P<rep>[*+?]\??|\{\d+(?:,\d*)?\}\??)|(?P<esc>\\x\{[0-9a-fA-F]+\}|\\.)|(?P<any>\.)|"
+    r"(?P<edge>[\^$])|(?P<chr>.)",
     re.S,
 )
-_COMMON: Final = frozenset({"error", "errors", "warning", "warnings", "test", "tests", "running", "note", "failed"})
+_COMMON: Final = frozenset(
+    {"error", "errors", "warning", "warnings", "test", "tests", "running", "note", "failed"}
+)
 _SPECIAL: Final = frozenset("dDwWsSbBAzZ")
 
 
@@ -57,7 +60,9 @@ def _rarity(text: str) -> float:
 
 class _Parser:
     def __init__(self, pattern: str) -> None:
-        self._tokens = [(kind, found[kind]) for found in _TOKEN.finditer(pattern) if (kind := found.lastgroup)]
+        self._tokens = [
+            (kind, found[kind]) for found in _TOKEN.finditer(pattern) if (kind := found.lastgroup)
+        ]
         self._at = 0
 
     def parse(self) -> _Node:
@@ -114,7 +119,13 @@ def _atom(kind: str, text: str) -> _Node:
         return _Node(frozenset({{"t": "\t", "n": "\n", "r": "\r"}.get(text[1], text[1])}), None)
     if kind == "cls":
         inner = text[1:-1]
-        if inner[:1] != "^" and len(inner) <= 3 and inner.isascii() and "\\" not in inner and "-" not in inner:
+        if (
+            inner[:1] != "^"
+            and len(inner) <= 3
+            and inner.isascii()
+            and "\\" not in inner
+            and "-" not in inner
+        ):
             return _Node(frozenset(inner), None)
         return _ANY
     return _EMPTY if kind == "edge" else _ANY

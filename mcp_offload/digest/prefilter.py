@@ -10,10 +10,12 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final
 
-import re2
+import re2 as _untyped
 
 from .family import Family
 from .needles import DIGIT, Needle, needles
+
+re2: Any = _untyped
 
 # What may stand before the text of a line where a wrapper precedes it.
 _LOOSE_START: Final = r"(?:^|[\s\]mKZ|>\x{FEFF}])"
@@ -67,7 +69,8 @@ class Prefilter:
         self._which.Compile()
         self._owners = [*varied.values(), *(self._fixed[key] for key in fixed)]
         self._triggers: list[Any] = [
-            re2.compile("|".join(f"(?:{trigger})" for trigger in family.triggers), options) for family in families
+            re2.compile("|".join(f"(?:{trigger})" for trigger in family.triggers), options)
+            for family in families
         ]
         self._memo: dict[bytes, frozenset[int]] = {}
 
@@ -111,11 +114,12 @@ class Prefilter:
                 break
         else:
             self._look(data, candidates)
-        return sorted(index for index in candidates if self._triggers[index].search(data) is not None)
+        return [index for index in sorted(candidates) if self._triggers[index].search(data) is not None]
 
     def _look(self, data: bytes, candidates: set[int]) -> None:
-        for hit in self._which.Match(data) or ():
-            candidates |= self._owners[hit]
+        hits: list[int] = self._which.Match(data) or []
+        for hit in hits:
+            candidates.update(self._owners[hit])
 
     def _owners_of(self, matched: bytes) -> frozenset[int]:
         """Families of a fixed literal and of those it begins with; empty where the match is none."""

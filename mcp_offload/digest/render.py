@@ -43,13 +43,19 @@ class _Page:
 
 
 def render(
-    digest: Digest, handle: str, count: Counter, max_tokens: int = DEFAULT_MAX_TOKENS, whole: str | None = None
+    digest: Digest,
+    handle: str,
+    count: Counter,
+    max_tokens: int = DEFAULT_MAX_TOKENS,
+    whole: str | None = None,
 ) -> list[str]:
     """The digest in at most ``max_tokens`` tokens.
 
     Args:
+        digest: what to show.
         handle: the log's handle (``t7``); failures are ``t7#!1``, lines ``t7#L10-20``.
         count: counts the tokens of a text.
+        max_tokens: never exceeded; lists stop at half of it.
         whole: the log itself where it is small; returned as it is where it is no longer than the digest.
     """
     page = _Page(count, max_tokens - 8)
@@ -73,7 +79,11 @@ def _headline(digest: Digest) -> str:
     counts = [f"{digest.totals[word]} {word}" for word in _WORDS if digest.totals.get(word)]
     if not counts and "passed" in digest.totals:
         counts = ["0 tests"]
-    parts = [digest.verdict.value if digest.complete or digest.verdict in _OPEN else f"{digest.verdict.value}, not complete"]
+    parts = [
+        digest.verdict.value
+        if digest.complete or digest.verdict in _OPEN
+        else f"{digest.verdict.value}, not complete"
+    ]
     parts += [", ".join(digest.tools[:4])] if digest.tools else []
     parts += [", ".join(counts)] if counts else []
     if digest.duration_seconds is not None:
@@ -126,7 +136,9 @@ def _others(digest: Digest, handle: str, page: _Page, shown: set[int], total: in
     for index, failure in enumerate(digest.failures):
         if index in shown:
             continue
-        if page.full() or not page.add(f"{handle}#!{index + 1} {clip(failure.name, _NAME_CHARS)} {place(failure)}".rstrip(), 30):
+        if page.full() or not page.add(
+            f"{handle}#!{index + 1} {clip(failure.name, _NAME_CHARS)} {place(failure)}".rstrip(), 30
+        ):
             break
         shown.add(index)
     if total > len(shown):
@@ -139,7 +151,9 @@ def _templates(digest: Digest, handle: str, page: _Page) -> None:
     listed = 0
     for template in excerpt.templates[:_SHOWN_TEMPLATES]:
         times = f" ({template.count}x)" if template.count > 1 else ""
-        if page.full() or not page.add(f"{handle}#L{template.first_line}{times}: {clip(template.text, 160)}", reserve=60):
+        if page.full() or not page.add(
+            f"{handle}#L{template.first_line}{times}: {clip(template.text, 160)}", reserve=60
+        ):
             break
         listed += 1
     rest = sum(template.count for template in excerpt.templates[listed:]) + excerpt.unlisted
@@ -165,10 +179,9 @@ def _tail(digest: Digest, handle: str, page: _Page) -> None:
     if not kept:
         return
     skipped = max(0, first + len(digest.excerpt.tail) - len(kept) - 1)
-    if skipped and page.add(f"[{skipped} lines before: {handle}#L1-{skipped}] last lines:", reserve=40):
-        for text in reversed(kept):
-            page.add(text)
-    elif not skipped:
+    if (
+        skipped and page.add(f"[{skipped} lines before: {handle}#L1-{skipped}] last lines:", reserve=40)
+    ) or not skipped:
         for text in reversed(kept):
             page.add(text)
 

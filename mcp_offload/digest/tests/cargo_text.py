@@ -6,16 +6,23 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from ..family import ALL, MAX_FAILURES, MAX_TESTS, Family, FailureSet, Findings, Group
+from ..family import ALL, MAX_FAILURES, MAX_TESTS, FailureSet, Family, Findings, Group
 from ..model import Failure, Lines, Section, Verdict
 from .counts import add, worst
 
-_TARGET: Final = re.compile(r"^ +(?:Running (?:unittests )?(?P<file>\S+\.rs) \(|Running `?(?P<binary>\S+)|Doc-tests (?P<doc>\S+))")
+_TARGET: Final = re.compile(
+    r"^ +(?:Running (?:unittests )?(?P<file>\S+\.rs) \(|Running `?(?P<binary>\S+)"
+    r"|Doc-tests (?P<doc>\S+))"
+)
 _RUNNING: Final = re.compile(r"^running (?P<count>\d+) tests?$")
-_TEST: Final = re.compile(r"^test (?P<name>\S.*?)(?: - (?:should panic|compile(?: fail)?))? \.\.\. (?P<word>ok|FAILED|ignored|bench)?(?P<rest>.*)$")
+_TEST: Final = re.compile(
+    r"^test (?P<name>\S.*?)(?: - (?:should panic|compile(?: fail)?))? \.\.\. (?P<word>ok"
+    r"|FAILED|ignored|bench)?(?P<rest>.*)$"
+)
 _BLOCK: Final = re.compile(r"^---- (?P<name>.+?) (?:stdout|stderr) ----$")
 _PANIC: Final = re.compile(
-    r"^thread '(?P<thread>[^']*)'(?: \(\d+\))? panicked at (?:'(?P<old>.*)', )?(?P<file>[^:'\s]+\.rs):(?P<line>\d+):\d+:?$"
+    r"^thread '(?P<thread>[^']*)'(?: \(\d+\))? panicked at (?:'(?P<old>.*)', )?"
+    r"(?P<file>[^:'\s]+\.rs):(?P<line>\d+):\d+:?$"
 )
 _PANIC_OPEN: Final = re.compile(r"^thread '(?P<thread>[^']*)'(?: \(\d+\))? panicked at '(?P<old>.*)$")
 _OLD_END: Final = re.compile(r"', (?P<file>[^:'\s]+\.rs):(?P<line>\d+):\d+$")
@@ -23,14 +30,29 @@ _NOTE: Final = re.compile(r"^note: test did not panic as expected(?: at (?P<file
 _DOC: Final = re.compile(r"^(?P<file>\S+\.rs) - .*\(line (?P<line>\d+)\)")
 _COMPILE: Final = re.compile(r"^ *--> (?P<file>\S+?):(?P<line>\d+):\d+$")
 _RESULT: Final = re.compile(
-    r"^test result: (?P<word>ok|FAILED)\. (?P<passed>\d+) passed; (?P<failed>\d+) failed; (?P<skipped>\d+) ignored;"
-    r".*?(?:finished in (?P<time>[\d.]+)s)?$"
+    r"^test result: (?P<word>ok|FAILED)\. (?P<passed>\d+) passed; (?P<failed>\d+) failed; "
+    r"(?P<skipped>\d+) ignored;"
+    r"(?: (?P<measured>\d+) measured;)?.*?(?:finished in (?P<time>[\d.]+)s)?$"
 )
-_CRASH: Final = re.compile(r"process didn't exit successfully: (?P<what>`.*?` )?\((?P<how>signal: .*|exit code: 0x.*)\)")
-_NEXTEST: Final = re.compile(r"^ +(?P<word>PASS|FAIL|SIGSEGV|SIGABRT|TIMEOUT|SLOW|LEAK|FLAKY.*?|TRY \d+ \w+) \[ *[\d.]+s\] (?:\( *\d+/\d+\) )?(?P<name>\S.*)$")
-_SUMMARY: Final = re.compile(r"^ +Summary \[ *(?P<time>[\d.]+)s\] +(?P<run>[\d/]+) tests? run: (?P<counts>.*)$")
+_CRASH: Final = re.compile(
+    r"process didn't exit successfully: (?P<what>`.*?` )?\((?P<how>signal: .*"
+    r"|exit code: 0x.*)\)"
+)
+_NEXTEST: Final = re.compile(
+    r"^ +(?P<word>PASS|FAIL|SIGSEGV|SIGABRT|TIMEOUT|SLOW|LEAK|FLAKY.*?"
+    r"|TRY \d+ \w+) \[ *[\d.]+s\] (?:\( *\d+/\d+\) )?(?P<name>\S.*)$"
+)
+_SUMMARY: Final = re.compile(
+    r"^ +Summary \[ *(?P<time>[\d.]+)s\] +(?P<run>[\d/]+) tests? run: (?P<counts>.*)$"
+)
 _NEXT_COUNT: Final = re.compile(r"(\d+) (passed|failed|skipped|timed out|exec failed|flaky)")
-_NEXT_KEYS: Final = {"passed": "passed", "failed": "failed", "timed out": "failed", "exec failed": "failed", "skipped": "skipped"}
+_NEXT_KEYS: Final = {
+    "passed": "passed",
+    "failed": "failed",
+    "timed out": "failed",
+    "exec failed": "failed",
+    "skipped": "skipped",
+}
 _WORDS: Final = {"ok": "passed", "FAILED": "failed", "ignored": "skipped"}
 
 
@@ -44,6 +66,7 @@ class _Block:
     message: str = ""
     at: int = 0
     wanted: bool = False
+    exact: bool = False
     loose: str = ""
     loose_at: int = 0
 
@@ -54,6 +77,7 @@ class CargoText:
     def __init__(self) -> None:
         self._source: str | None = None
         self._running = False
+        self._count = 0
         self._start = 0
         self._last = 0
         self._blocks: list[_Block] = []
@@ -80,6 +104,7 @@ class CargoText:
             self._result(number, found)
         elif found := _RUNNING.match(text):
             self._begin(number)
+            self._count = int(found["count"])
         elif text.startswith("---- ") and (found := _BLOCK.match(text)):
             self._open(number, found["name"])
         elif text.startswith("thread '"):
@@ -151,12 +176,16 @@ class CargoText:
         add(self._totals, counts)
         self._seconds += float(found["time"])
         ran = counts["passed"]
-        self._verdicts.append(Verdict.FAILED if counts["failed"] else Verdict.PASSED if ran else Verdict.UNKNOWN)
+        self._verdicts.append(
+            Verdict.FAILED if counts["failed"] else Verdict.PASSED if ran else Verdict.UNKNOWN
+        )
         self._owned.append(Lines(self._start or number, number))
 
     def _crash(self, number: int, how: str) -> None:
         name = self._waiting or self._source or "test binary"
-        self._crashes.append(Failure(name, "crash", None, None, how, number, Lines(number, number), "cargo test"))
+        self._crashes.append(
+            Failure(name, "crash", None, None, how, number, Lines(number, number), "cargo test")
+        )
         self._verdicts.append(Verdict.FAILED)
         self._running = False
 
@@ -178,20 +207,10 @@ class CargoText:
             return
         if not text:
             return
+        if self._panics.get(block.name) is block:
+            self._block = None  # --nocapture: only its message belongs to it
         block.end = self._last = number
-        if block.wanted:
-            if block.message and (end := _OLD_END.search(text)):
-                block.file, block.line, block.wanted = end["file"], int(end["line"]), False
-            elif not block.message:
-                block.message, block.at, block.wanted = text, number, False
-        elif (found := _NOTE.match(text)) and not block.message:
-            block.message, block.at = text.split(" at ")[0], number
-            if found["file"]:
-                block.file, block.line = found["file"], int(found["line"])
-        elif text.startswith("Error: ") and not block.message:
-            block.message, block.at = text, number
-        elif not block.loose or text.startswith("error"):
-            block.loose, block.loose_at = text, number
+        _say(block, number, text)
 
     def _panic(self, number: int, text: str) -> None:
         found = _PANIC.match(text) or _PANIC_OPEN.match(text)
@@ -203,9 +222,11 @@ class CargoText:
                 return
             block = self._panics.setdefault(found["thread"], _Block(found["thread"], number, number))
             self._block = block if self._running else None
-        if block.message and block.at:
-            return  # the first panic of a test is its cause
+        exact = found["thread"] == block.name
+        if block.message and block.at and (block.exact or not exact):
+            return  # the first panic of a test is its cause; that of its own thread before others
         place = found.groupdict()
+        block.message, block.at, block.exact = "", 0, exact
         block.end = number
         if place.get("file"):
             block.file, block.line = place["file"], int(place["line"])
@@ -217,9 +238,9 @@ class CargoText:
     # --- the result -------------------------------------------------------------------------------
 
     def _result(self, number: int, found: re.Match[str]) -> None:
-        if not self._running:
-            return
         counts = {key: int(found[key]) for key in ("passed", "failed", "skipped")}
+        if not self._running or sum(counts.values()) + int(found["measured"] or 0) != self._count:
+            return  # printed by a test
         add(self._totals, {**counts, "errors": 0})
         ran = counts["passed"] + counts["failed"]
         verdict = Verdict.FAILED if found["word"] == "FAILED" else Verdict.PASSED if ran else Verdict.UNKNOWN
@@ -276,10 +297,29 @@ class CargoText:
         )
 
 
+def _say(block: _Block, number: int, text: str) -> None:
+    """Take a line of a block: what its panic or error says."""
+    if block.wanted:
+        if block.message and (end := _OLD_END.search(text)):
+            block.file, block.line, block.wanted = end["file"], int(end["line"]), False
+        elif not block.message:
+            block.message, block.at, block.wanted = text, number, False
+    elif (found := _NOTE.match(text)) and not block.message:
+        block.message, block.at = text.split(" at ")[0], number
+        if found["file"]:
+            block.file, block.line = found["file"], int(found["line"])
+    elif text.startswith("Error: ") and not block.message:
+        block.message, block.at = text, number
+    elif not block.loose or text.startswith("error"):
+        block.loose, block.loose_at = text, number
+
+
 def _failure(block: _Block) -> Failure:
     message, at = (block.message, block.at) if block.message else (block.loose or "FAILED", block.loose_at)
     lines = Lines(block.start, max(block.start, block.end))
-    return Failure(block.name, "failed", block.file, block.line, message, at or block.start, lines, "cargo test")
+    return Failure(
+        block.name, "failed", block.file, block.line, message, at or block.start, lines, "cargo test"
+    )
 
 
 FAMILY = Family(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ..family import Family, FailureSet, Findings, Group
+from ..family import FailureSet, Family, Findings, Group
 from ..model import Failure, Lines, Verdict
 
 _STARS: Final = re.compile(r"^\*{70}$")
@@ -67,7 +67,9 @@ class DoctestText:
             if "Raised:" in self._parts:
                 message = self._parts["Raised:"]
             block = Lines(start, max(start, end))
-            self._failures.add(Failure(name, "failed", file, line, message, self._line or start, block, "doctest"), (start,))
+            self._failures.add(
+                Failure(name, "failed", file, line, message, self._line or start, block, "doctest"), (start,)
+            )
         self._label, self._parts, self._line = "", {}, 0
 
     def finish(self, last: int) -> Findings:
@@ -78,7 +80,9 @@ class DoctestText:
         verdict = Verdict.FAILED if self._ended else Verdict.INCOMPLETE
         totals = {"failed": len(self._failures)}
         owned = [Lines(self._first, max(self._last, self._failures.items[-1].block.end))]
-        return Findings(("doctest",), self._failures.items, totals, verdict, owned, unlisted=self._failures.unlisted)
+        return Findings(
+            ("doctest",), self._failures.items, totals, verdict, owned, unlisted=self._failures.unlisted
+        )
 
 
 FAMILY = Family("doctest", Group.TESTS, (r"^\*{70}$", r"^\*\*\*Test Failed\*\*\* \d+ failure"), DoctestText)

@@ -5,25 +5,36 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ..family import ALL, MAX_TESTS, Family, FailureSet, Findings, Group
+from ..family import ALL, MAX_TESTS, FailureSet, Family, Findings, Group
 from ..model import Lines, Verdict
 from .counts import seconds, worst
 from .numbered import Item, Items
 
-_CASE: Final = re.compile(r"^  (?P<word>Failed|Passed|Skipped|X|√|!) (?P<name>\S.*?) \[(?:<? ?[\d.,]+ ?\w+(?: [\d.]+ \w+)?)\]$")
+_CASE: Final = re.compile(
+    r"^  (?P<word>Failed|Passed|Skipped|X|√|!) (?P<name>\S.*?) \[(?:<? ?[\d.,]+ ?\w+"
+    r"(?: [\d.]+ \w+)?)\]$"
+)
 _SKIP: Final = re.compile(r"^  (?P<word>Skipped|!) (?P<name>\S.*?)(?: \[.*\])?$")
 _MESSAGE: Final = re.compile(r"^  Error Message:$")
 _STACK: Final = re.compile(r"^  Stack Trace:$")
 _OUTPUT: Final = re.compile(r"^  Standard (?:Output|Error) Messages:$|^  Attachments:$")
 _FRAME: Final = re.compile(r"^ +at (?P<function>.+) in (?P<file>.+):line (?P<line>\d+)$")
 _SHORT: Final = re.compile(
-    r"^(?P<word>Passed|Failed|Skipped)! +- Failed: +(?P<failed>\d+), Passed: +(?P<passed>\d+), Skipped: +(?P<skipped>\d+),"
+    r"^(?P<word>Passed|Failed|Skipped)! +- Failed: +(?P<failed>\d+), Passed: +"
+    r"(?P<passed>\d+), Skipped: +(?P<skipped>\d+),"
     r" Total: +(?P<run>\d+)(?:, Duration: (?P<time>.*?) - .*)?"
 )
 _LONG: Final = re.compile(r"^ *(?P<key>Total tests|Passed|Failed|Skipped): (?P<count>\d+)")
 _TIME: Final = re.compile(r"^ *Total time: (?P<time>[\d.]+) (?P<unit>\w+)")
 _ABORTED: Final = re.compile(r"^(?:The active test run was aborted|Test Run Aborted)")
-_WORDS: Final = {"Failed": "failed", "X": "failed", "Passed": "passed", "√": "passed", "Skipped": "skipped", "!": "skipped"}
+_WORDS: Final = {
+    "Failed": "failed",
+    "X": "failed",
+    "Passed": "passed",
+    "√": "passed",
+    "Skipped": "skipped",
+    "!": "skipped",
+}
 
 
 class DotnetText:
@@ -128,9 +139,16 @@ class DotnetText:
         for item in self._items.all:
             failures.add(item.failure("dotnet test"), (item.name, item.start))
         return Findings(
-            ("dotnet test",), failures.items, self._totals, worst(self._verdicts), [Lines(self._start, self._last)],
-            notes=self._notes, tests=self._tests, duration_seconds=round(self._seconds, 3), unlisted=self._items.unlisted,
-        )  # fmt: skip
+            ("dotnet test",),
+            failures.items,
+            self._totals,
+            worst(self._verdicts),
+            [Lines(self._start, self._last)],
+            notes=self._notes,
+            tests=self._tests,
+            duration_seconds=round(self._seconds, 3),
+            unlisted=self._items.unlisted,
+        )
 
 
 FAMILY = Family(

@@ -5,16 +5,22 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ..family import ALL, Family, FailureSet, Findings, Group
+from ..family import ALL, FailureSet, Family, Findings, Group
 from ..model import Lines, Verdict
 from .counts import worst
 from .numbered import Item, Items
 
-_HEADER: Final = re.compile(r"^  (?P<number>\d+)\) (?P<name>(?:test|doctest|property|feature) \S.* \([\w.]+\))$")
+_HEADER: Final = re.compile(
+    r"^  (?P<number>\d+)\) (?P<name>(?:test|doctest|property|feature) \S.* \([\w.]+\))$"
+)
 _PLACE: Final = re.compile(r"^     (?P<file>[^\s:]+\.exs?):(?P<line>\d+)$")
-_FRAME: Final = re.compile(r"^ +(?:\([\w ./-]+\) )?(?P<file>[^\s:()]+\.(?:exs?|erl)):(?P<line>\d+): (?P<function>\S.*)$")
+_FRAME: Final = re.compile(
+    r"^ +(?:\([\w ./-]+\) )?(?P<file>[^\s:()]+\.(?:exs?|erl)):(?P<line>\d+): "
+    r"(?P<function>\S.*)$"
+)
 _COUNTS: Final = re.compile(
-    r"^(?:\d+ (?:doctest|propert(?:y|ie)|feature)s?, )*(?:(?P<run>\d+) tests?, )?(?P<failed>\d+) failures?(?P<rest>(?:, \d+ \w+)*)"
+    r"^(?:\d+ (?:doctest|propert(?:y|ie)|feature)s?, )*(?:(?P<run>\d+) tests?, )?"
+    r"(?P<failed>\d+) failures?(?P<rest>(?:, \d+ \w+)*)"
     r"(?: \(\d+ excluded\))?$"
 )
 _ALL: Final = re.compile(r"(\d+) (doctest|propert|feature|test)")
@@ -71,10 +77,17 @@ class ExunitText:
         skipped = rest.get("skipped", 0)
         errors = rest.get("invalid", 0)
         excluded = rest.get("excluded", 0)
-        counts = {"passed": max(0, run - failed - skipped - errors - excluded), "failed": failed, "errors": errors, "skipped": skipped}
+        counts = {
+            "passed": max(0, run - failed - skipped - errors - excluded),
+            "failed": failed,
+            "errors": errors,
+            "skipped": skipped,
+        }
         for key, value in counts.items():
             self._totals[key] = self._totals.get(key, 0) + value
-        self._verdicts.append(Verdict.FAILED if failed or errors else Verdict.PASSED if run else Verdict.UNKNOWN)
+        self._verdicts.append(
+            Verdict.FAILED if failed or errors else Verdict.PASSED if run else Verdict.UNKNOWN
+        )
         if len(self._owned) < 500:
             self._owned.append(Lines(self._start or self._finished, number))
         self._start = self._finished = 0

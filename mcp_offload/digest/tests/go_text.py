@@ -6,21 +6,30 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
-from ..family import ALL, MAX_FAILURES, MAX_TESTS, Family, FailureSet, Findings, Group
+from ..family import ALL, MAX_FAILURES, MAX_TESTS, FailureSet, Family, Findings, Group
 from ..frames import Frame, choose, frames
 from ..model import Failure, Lines, Section, Verdict
 
 _RUN: Final = re.compile(r"^=== (?P<what>RUN|CONT|NAME|PAUSE) +(?P<name>\S.*)?$")
-_RESULT: Final = re.compile(r"^(?P<indent> *)--- (?P<word>PASS|FAIL|SKIP|BENCH): (?P<name>\S.*?) \((?P<time>[\d.]+) ?s(?:econds)?\)$")
+_RESULT: Final = re.compile(
+    r"^(?P<indent> *)--- (?P<word>PASS|FAIL|SKIP|BENCH): (?P<name>\S.*?) \("
+    r"(?P<time>[\d.]+) ?s(?:econds)?\)$"
+)
 _PACKAGE: Final = re.compile(
     r"^(?P<word>ok|FAIL|\?|---)\s+(?P<name>[\w./~@-]+)(?:\s+(?P<time>[\d.]+)s|\s+\(cached\))?(?P<rest>.*)$"
 )
-_COMPILE: Final = re.compile(r"^(?:vet: )?(?P<file>(?:[A-Za-z]:)?[\w./\\~@+-]+\.(?:go|s|c|h)):(?P<line>\d+)(?::(?P<column>\d+))?: (?P<message>\S.*)$")
+_COMPILE: Final = re.compile(
+    r"^(?:vet: )?(?P<file>(?:[A-Za-z]:)?[\w./\\~@+-]+\.(?:go|s|c|h)):(?P<line>\d+)(?::"
+    r"(?P<column>\d+))?: (?P<message>\S.*)$"
+)
 _LOCATION: Final = re.compile(r"^ +(?P<file>[\w./\\~@+-]+\.go):(?P<line>\d+): ?(?P<message>.*)$")
 _TESTIFY: Final = re.compile(r"^\s+(?P<key>Error Trace|Error|Test|Messages):\s+(?P<value>.*)$")
 _TIMEOUT: Final = re.compile(r"^panic: test timed out after (?P<time>\S+)$")
 _RUNNING: Final = re.compile(r"^\t(?P<name>Test\S+|Fuzz\S+|Example\S+) \(")
-_TELLING: Final = re.compile(r"(?i)error|want|expect|got|fail|unexpected|mismatch|!=|invalid|cannot|not equal|should|diff|must|nil\b|timeout")
+_TELLING: Final = re.compile(
+    r"(?i)error|want|expect|got|fail|unexpected|mismatch|!=|invalid|cannot|not equal"
+    r"|should|diff|must|nil\b|timeout"
+)
 _WORDS: Final = {"PASS": "passed", "FAIL": "failed", "SKIP": "skipped"}
 
 
@@ -144,9 +153,9 @@ class GoText:
             if found["key"] == "Error":
                 test.message, test.at = found["value"], number
                 test.testify = test.message.endswith(":")
-        elif test.testify and text.strip() and test.message and not test.message.endswith("."):
-            test.message = f"{test.message} {text.strip()}"[:300]
-        elif test.at == number - 1 and test.message.endswith(":") and text.startswith("        "):
+        elif (test.testify and text.strip() and test.message and not test.message.endswith(".")) or (
+            test.at == number - 1 and test.message.endswith(":") and text.startswith("        ")
+        ):
             test.message = f"{test.message} {text.strip()}"[:300]
 
     def _locate(self, test: _Test, number: int, file: str, line: int, message: str) -> None:
@@ -163,7 +172,11 @@ class GoText:
             self._current = next(reversed(self._open.values()))
         if self._current is not None and not self._current.crash:
             self._race = True
-            self._current.crash, self._current.crash_at, self._current.kind = "WARNING: DATA RACE", number, "race"
+            self._current.crash, self._current.crash_at, self._current.kind = (
+                "WARNING: DATA RACE",
+                number,
+                "race",
+            )
 
     # --- panics -----------------------------------------------------------------------------------
 
@@ -190,9 +203,8 @@ class GoText:
 
     def _panic_line(self, test: _Test, number: int, text: str) -> None:
         self._last = test.end = number
-        if self._timeout and (found := _RUNNING.match(text)) and found["name"] != (self._failed[-1][0] if self._failed else ""):
-            if found["name"] in self._open:
-                self._open.pop(found["name"])
+        if self._timeout and (found := _RUNNING.match(text)):
+            self._open.pop(found["name"], None)
         if len(test.stack) < 100:
             test.stack.extend(frames([text]))
 
@@ -204,7 +216,9 @@ class GoText:
             self._last = number if self._start else self._last
             return
         found = _PACKAGE.match(text)
-        if not found or not (found["time"] or found["rest"].strip() or "cached" in text or found["word"] == "FAIL"):
+        if not found or not (
+            found["time"] or found["rest"].strip() or "cached" in text or found["word"] == "FAIL"
+        ):
             return
         name, rest = found["name"], found["rest"].strip()
         self._touch(number)
@@ -224,20 +238,28 @@ class GoText:
         self._bad_packages += 1
         if rest.startswith("["):
             label = f"{name} {rest}"
-            mine = [failure for folder, failure in self._builds if name == folder or name.endswith("/" + folder)]
+            mine = [
+                failure for folder, failure in self._builds if name == folder or name.endswith("/" + folder)
+            ]
             mine = mine or [failure for folder, failure in self._builds if not folder]
             if mine:
                 self._loose += [_renamed(failure, label) for failure in mine]
                 self._builds = [row for row in self._builds if row[1] not in mine]
             else:
-                self._loose.append(Failure(label, "build", None, None, label, number, Lines(number, number), "go test"))
+                self._loose.append(
+                    Failure(label, "build", None, None, label, number, Lines(number, number), "go test")
+                )
         elif not self._package_failed:
             start = self._package_start or number
             test = self._panic
             if test is not None and test.crash:
                 self._loose.append(_failure(name, test, "panic"))
             else:
-                self._loose.append(Failure(name, "error", None, None, f"FAIL {name}", number, Lines(start, number), "go test"))
+                self._loose.append(
+                    Failure(
+                        name, "error", None, None, f"FAIL {name}", number, Lines(start, number), "go test"
+                    )
+                )
 
     def _compile_line(self, number: int, text: str) -> bool:
         found = _COMPILE.match(text)
@@ -247,9 +269,16 @@ class GoText:
         column = int(found["column"]) if found["column"] else None
         folder = found["file"].replace("\\", "/").removeprefix("./").rpartition("/")[0]
         failure = Failure(
-            f"{folder or '.'} [build failed]", "compile", found["file"], int(found["line"]), found["message"], number,
-            Lines(number, number), "go test", column,
-        )  # fmt: skip
+            f"{folder or '.'} [build failed]",
+            "compile",
+            found["file"],
+            int(found["line"]),
+            found["message"],
+            number,
+            Lines(number, number),
+            "go test",
+            column,
+        )
         if len(self._builds) < MAX_FAILURES:
             self._builds.append((folder, failure))
         return True
@@ -271,7 +300,7 @@ class GoText:
         counts["errors"] = len(self._loose) + len(build)
         if not self._verbose:
             counts = {key: value for key, value in counts.items() if key in {"failed", "errors"}}
-        cut = bool(self._open) and not self._bad_packages or (self._verbose and not self._end)
+        cut = (bool(self._open) and not self._bad_packages) or (self._verbose and not self._end)
         notes = [f"{self._ok} packages ok"] if self._ok and not self._verbose else []
         if cut:
             notes.append("the log ends inside the test run")
@@ -317,7 +346,16 @@ def _failure(name: str, test: _Test, kind: str) -> Failure:
     file, line = (chosen.file, chosen.line) if chosen else (test.file, test.line)
     message = test.crash or test.message.strip() or f"--- FAIL: {name}"
     at = test.crash_at if test.crash else (test.at or test.end)
-    return Failure(name, kind, file, line, message, at or test.start, Lines(test.start, max(test.start, test.end)), "go test")
+    return Failure(
+        name,
+        kind,
+        file,
+        line,
+        message,
+        at or test.start,
+        Lines(test.start, max(test.start, test.end)),
+        "go test",
+    )
 
 
 FAMILY = Family(

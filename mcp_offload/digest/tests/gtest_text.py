@@ -5,13 +5,19 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ..family import ALL, MAX_FAILURES, MAX_TESTS, Family, FailureSet, Findings, Group
+from ..family import ALL, MAX_FAILURES, MAX_TESTS, FailureSet, Family, Findings, Group
 from ..model import Failure, Lines, Verdict
 from .counts import worst
 
 _STATE: Final = re.compile(r"^\[(?P<state>[ A-Z=-]{8,14})\] ?(?P<rest>.*)$")
-_PLACE: Final = re.compile(r"^(?P<file>.+?)(?::(?P<l1>\d+)|\((?P<l2>\d+)\)|(?<=unknown file)): (?P<word>Failure|error:.*)$")
-_RAN: Final = re.compile(r"^(?P<count>\d+) tests? from \d+ test (?:suites?|cases?) ran\.(?: \((?P<time>\d+) ms total\))?$")
+_PLACE: Final = re.compile(
+    r"^(?P<file>.+?)(?::(?P<l1>\d+)|\((?P<l2>\d+)\)|(?<=unknown file)): (?P<word>Failure"
+    r"|error:.*)$"
+)
+_RAN: Final = re.compile(
+    r"^(?P<count>\d+) tests? from \d+ test (?:suites?|cases?) ran\.(?: \("
+    r"(?P<time>\d+) ms total\))?$"
+)
 _RUNNING: Final = re.compile(r"^Running (?P<count>\d+) tests? from")
 _COUNT: Final = re.compile(r"^(?P<count>\d+) tests?[.,]")
 
@@ -84,7 +90,9 @@ class GtestText:
             return
         message = self._message or f"{self._name} {kind}"
         block = Lines(self._from, end)
-        self._failures.append(Failure(self._name, kind, self._file, self._line, message, self._at or self._from, block, "gtest"))
+        self._failures.append(
+            Failure(self._name, kind, self._file, self._line, message, self._at or self._from, block, "gtest")
+        )
 
     def _detail(self, number: int, text: str) -> None:
         if found := _PLACE.match(text):
@@ -121,7 +129,9 @@ class GtestText:
         if self._open_run:
             self._verdicts.append(Verdict.INCOMPLETE)
             self._owned.append(Lines(self._start, self._last))
-            self._notes.append(f"the run stops in {self._name}" if self._name else "the log ends inside the test run")
+            self._notes.append(
+                f"the run stops in {self._name}" if self._name else "the log ends inside the test run"
+            )
         if not self._owned:
             return Findings()
         totals = {"passed": 0, "failed": 0, "errors": 0, "skipped": 0, **self._totals}

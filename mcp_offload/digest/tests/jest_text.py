@@ -5,20 +5,31 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ..family import ALL, MAX_FAILURES, MAX_TESTS, Family, FailureSet, Findings, Group
+from ..family import ALL, MAX_FAILURES, MAX_TESTS, FailureSet, Family, Findings, Group
 from ..model import Lines, Section, Verdict
 from .counts import add, pairs, seconds, worst
 from .jsblock import JsBlock
 
 _FILE: Final = re.compile(r"^(?P<word>PASS|FAIL|RUNS) +(?P<rest>.*?)(?P<file>[^\s()]+\.[\w]+)(?: \(.*\))?$")
 _HEADER: Final = re.compile(r"^  ● (?P<name>\S.*)$")
-_NOT_A_TEST: Final = re.compile(r"^(?:Console|.* Warning|Cannot log after tests are done.*|process\.exit called.*):?$")
+_NOT_A_TEST: Final = re.compile(
+    r"^(?:Console|.* Warning|Cannot log after tests are done.*|process\.exit called.*):?$"
+)
 _SUITES: Final = re.compile(r"^Test Suites: +(?P<counts>.*\d+ total)$")
 _TESTS: Final = re.compile(r"^Tests: +(?P<counts>.*\d+ total)$")
 _TIME: Final = re.compile(r"^Time: +(?P<time>[^,]+)")
-_RESULT: Final = re.compile(r"^(?P<indent> +)(?P<mark>[✓✕○✎√×]) (?:skipped |todo )?(?P<name>.+?)(?: \(\d[\d.]* m?s\))?$")
+_RESULT: Final = re.compile(
+    r"^(?P<indent> +)(?P<mark>[✓✕○✎√×]) (?:skipped |todo )?(?P<name>.+?)"
+    r"(?: \(\d[\d.]* m?s\))?$"
+)
 _GROUP: Final = re.compile(r"^(?P<indent> {2,})(?P<name>[^\s●>|].*)$")
-_NAMES: Final = {"passed": "passed", "failed": "failed", "skipped": "skipped", "pending": "skipped", "todo": "todo"}
+_NAMES: Final = {
+    "passed": "passed",
+    "failed": "failed",
+    "skipped": "skipped",
+    "pending": "skipped",
+    "todo": "todo",
+}
 _MARKS: Final = {"✓": "passed", "√": "passed", "✕": "failed", "×": "failed", "○": "skipped", "✎": "todo"}
 _LOAD: Final = "Test suite failed to run"
 
@@ -76,7 +87,12 @@ class JestText:
             self._notes.append("no tests found")
             self._owned.append(Lines(number, number))
         elif found := _SUITES.match(text):
-            self._suites, self._suites_line, self._start, self._last = pairs(found["counts"], _NAMES), number, number, number
+            self._suites, self._suites_line, self._start, self._last = (
+                pairs(found["counts"], _NAMES),
+                number,
+                number,
+                number,
+            )
             return 5
         return 0
 

@@ -11,8 +11,10 @@ from ..model import Failure, Lines
 
 _FRAME: Final = re.compile(r"^\s+(?:at |❯ )")
 _VITEST_FRAME: Final = re.compile(r"^\s*❯ (?:(?P<function>.+) )?(?P<file>[^\s:]+):(?P<line>\d+):\d+$")
-# Source: Babel and esbuild syntax errors ("/src/a.js: Unexpected token (2:18)", "/src/a.js:2:18: ERROR: ...").
-_SYNTAX: Final = re.compile(r"(?P<file>/?[\w./@+-]+\.[cm]?[jt]sx?)(?::(?P<l1>\d+):\d+\b|: .*\((?P<l2>\d+):\d+\))")
+# Source: Babel ("/src/a.js: Unexpected token (2:18)") and esbuild ("/src/a.js:2:18: ERROR: ...").
+_SYNTAX: Final = re.compile(
+    r"(?P<file>/?[\w./@+-]+\.[cm]?[jt]sx?)(?::(?P<l1>\d+):\d+\b|: .*\((?P<l2>\d+):\d+\))"
+)
 _PATH: Final = re.compile(r"\((?P<file>/[^\s()]+\.[cm]?[jt]sx?)\)$")
 _DETAIL: Final = re.compile(r"^(?:Expected|Received)[\w ]*(?:: +\S|rejected|resolved)")
 _MAX_FRAMES: Final = 100
@@ -46,7 +48,9 @@ class JsBlock:
             return
         if not self.message:
             self.message, self.message_line = bare, number
-        elif (_DETAIL.match(bare) or self.message.endswith(":")) and not self.stack and len(self.message) < 300:
+        elif (
+            (_DETAIL.match(bare) or self.message.endswith(":")) and not self.stack and len(self.message) < 300
+        ):
             self.message += " " + bare
         if self._place is None and number - self.start < 12 and (found := _SYNTAX.search(bare)):
             line = found["l1"] or found["l2"]

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
-from ..family import MAX_FAILURES, Family, FailureSet, Findings, Group
+from ..family import MAX_FAILURES, FailureSet, Family, Findings, Group
 from ..frames import Frame, choose, frames
 from ..model import Failure, Lines, Section, Verdict
 from .counts import seconds, worst
@@ -14,20 +14,36 @@ from .counts import seconds, worst
 _LEVEL: Final = r"^(?:\[(?:INFO|ERROR|WARNING)\] +)?"
 _RUNNING: Final = re.compile(_LEVEL + r"Running (?P<name>[\w.$]+(?: \S.*)?)$")
 _COUNTS: Final = re.compile(
-    _LEVEL + r"Tests run: *(?P<run>\d+), Failures: *(?P<failed>\d+), Errors: *(?P<errors>\d+)(?:, Skipped: *(?P<skipped>\d+))?"
+    _LEVEL + r"Tests run: *(?P<run>\d+), Failures: *(?P<failed>\d+), Errors: *(?P<errors>\d+)"
+    r"(?:, Skipped: *(?P<skipped>\d+))?"
     r"(?:, Flakes: *(?P<flaky>\d+))?(?P<more>,? Time elapsed:? .*)?"
 )
 _CASE: Final = re.compile(
-    _LEVEL + r"(?P<name>\S.*?) +(?:-- )?Time elapsed: (?P<time>[\d.,]+) s(?:ec)? +<<< (?P<word>FAILURE|ERROR)!$"
+    _LEVEL + r"(?P<name>\S.*?) +(?:-- )?Time elapsed: (?P<time>[\d.,]+) s(?:ec)? +<<< "
+    r"(?P<word>FAILURE|ERROR)!$"
 )
 _OLD_NAME: Final = re.compile(r"^(?P<method>[^(]+)\((?P<owner>[\w.$]+)\)$")
-_RECAP: Final = re.compile(_LEVEL + r"(?P<word>Failures|Failed tests|Errors|Tests in error|Flakes|Tests skipped):\s*$")
-_ENTRY: Final = re.compile(r"^(?:\[(?:ERROR|WARNING)\] )?  (?P<name>[\w$.]+)(?::(?P<line>\d+))?(?:->[\w.:]+)*(?: » (?P<error>\w+))?(?: (?P<message>.*))?$")
+_RECAP: Final = re.compile(
+    _LEVEL + r"(?P<word>Failures|Failed tests|Errors|Tests in error|Flakes|Tests skipped):\s*$"
+)
+_ENTRY: Final = re.compile(
+    r"^(?:\[(?:ERROR|WARNING)\] )?  (?P<name>[\w$.]+)(?::(?P<line>\d+))?(?:->[\w.:]+)*"
+    r"(?: » (?P<error>\w+))?(?: (?P<message>.*))?$"
+)
 _TRACE: Final = re.compile(r"^\s+(?:at |\.\.\. \d+ more|\.\.\. \d+ common)|^Caused by: |^\s+Suppressed: ")
 _GRADLE: Final = re.compile(r"^(?P<name>(?!> )\S.* > \S.*?) FAILED$")
-_GRADLE_COUNT: Final = re.compile(r"^(?P<run>\d+) tests? completed(?:, (?P<failed>\d+) failed)?(?:, (?P<skipped>\d+) skipped)?$")
-_GRADLE_SHORT: Final = re.compile(r"^ +(?P<message>\S.*?)(?: at (?P<file>[\w$.-]+\.(?:java|kt|kts|groovy|scala)):(?P<line>\d+))?$")
-_CRASHED: Final = re.compile(r"The forked VM terminated without|There was a timeout or other error in the fork|Process .* finished with non-zero exit value")
+_GRADLE_COUNT: Final = re.compile(
+    r"^(?P<run>\d+) tests? completed(?:, (?P<failed>\d+) failed)?(?:, "
+    r"(?P<skipped>\d+) skipped)?$"
+)
+_GRADLE_SHORT: Final = re.compile(
+    r"^ +(?P<message>\S.*?)(?: at (?P<file>[\w$.-]+\.(?:java|kt|kts|groovy|scala)):"
+    r"(?P<line>\d+))?$"
+)
+_CRASHED: Final = re.compile(
+    r"The forked VM terminated without|There was a timeout or other error in the fork"
+    r"|Process .* finished with non-zero exit value"
+)
 _MAX_FRAMES: Final = 200
 
 
@@ -99,11 +115,15 @@ class JvmText:
     def _count(self, number: int, found: re.Match[str]) -> None:
         self._touch(number)
         self._tools["surefire"] = None
-        run, failed, errors, skipped = (int(found[key] or 0) for key in ("run", "failed", "errors", "skipped"))
+        run, failed, errors, skipped = (
+            int(found[key] or 0) for key in ("run", "failed", "errors", "skipped")
+        )
         self._recap, self._block = "", None
         if found["more"]:
             self._pending = False
-            self._classes = [a + b for a, b in zip(self._classes, (run, failed, errors, skipped), strict=True)]
+            self._classes = [
+                a + b for a, b in zip(self._classes, (run, failed, errors, skipped), strict=True)
+            ]
             self._seconds += seconds(found["more"].replace(" sec", " s")) or 0.0
             if self._running and len(self._sections) < 1000:
                 self._sections.append(Section(self._running[0], "suite", Lines(self._running[1], number)))
@@ -113,7 +133,12 @@ class JvmText:
         self._add(run, failed, errors, skipped, int(found["flaky"] or 0))
 
     def _add(self, run: int, failed: int, errors: int, skipped: int, flaky: int) -> None:
-        counts = {"passed": max(0, run - failed - errors - skipped - flaky), "failed": failed, "errors": errors, "skipped": skipped}
+        counts = {
+            "passed": max(0, run - failed - errors - skipped - flaky),
+            "failed": failed,
+            "errors": errors,
+            "skipped": skipped,
+        }
         if flaky:
             counts["flaky"] = flaky
         for key, value in counts.items():
@@ -177,7 +202,9 @@ class JvmText:
             return
         kind = "error" if "rror" in self._recap else "failed"
         error = f"{found['error']}: " if found["error"] else ""
-        block = _Block(found["name"], number, kind, number, f"{error}{found['message'] or ''}".strip(), number)
+        block = _Block(
+            found["name"], number, kind, number, f"{error}{found['message'] or ''}".strip(), number
+        )
         if found["line"]:
             block.place = (found["name"].split(".")[0] + ".java", int(found["line"]))
         self._recaps.setdefault(found["name"], block)
@@ -187,7 +214,7 @@ class JvmText:
     def finish(self, last: int) -> Findings:
         """Totals of the closing counts; without them those of the classes."""
         if any(self._classes):
-            self._add(*self._classes, 0)
+            self._add(self._classes[0], self._classes[1], self._classes[2], self._classes[3], 0)
         cut = self._pending or (bool(self._blocks) and not self._verdicts)
         if not self._tools and not cut:
             return Findings()
@@ -229,7 +256,9 @@ def _readable(name: str) -> str:
 
 
 def _failure(block: _Block) -> Failure:
-    owner = block.name.split(" > ")[0].split(".")[-1] if " > " in block.name else (block.name.split(".") + [""])[-2]
+    owner = (
+        block.name.split(" > ")[0].split(".")[-1] if " > " in block.name else [*block.name.split("."), ""][-2]
+    )
     chosen = choose(block.stack, prefer=owner) or (block.stack[0] if block.stack else None)
     place = (chosen.file, chosen.line) if chosen else block.place or (None, None)
     return Failure(

@@ -5,18 +5,28 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ..family import ALL, Family, FailureSet, Findings, Group
+from ..family import ALL, FailureSet, Family, Findings, Group
 from ..model import Lines, Verdict
 from .counts import worst
 from .numbered import Item, Items
 
 _KIND: Final = re.compile(r"^(?: {1,4}\d+\) )?(?P<kind>Failure|Error|Skipped):$")
-_UNIT: Final = re.compile(r"^(?P<kind>Failure|Error|Omission|Pending): (?P<name>test[^(:]*\([\w:]+\))(?P<rest>.*)$")
-_NAME: Final = re.compile(r"^(?P<name>[\w:]+#\S.*?)(?: \[(?P<file>[^\]]+?):(?P<line>\d+)\])?(?P<colon>:?)(?: \[.*\])?$")
-_FRAME: Final = re.compile(r"^ *(?P<file>(?:[A-Za-z]:)?[^\s:()]+\.r[bu]):(?P<line>\d+)(?::in [`'](?P<function>.*)')?:?$")
+_UNIT: Final = re.compile(
+    r"^(?P<kind>Failure|Error|Omission|Pending): (?P<name>test[^(:]*\([\w:]+\))"
+    r"(?P<rest>.*)$"
+)
+_NAME: Final = re.compile(
+    r"^(?P<name>[\w:]+#\S.*?)(?: \[(?P<file>[^\]]+?):(?P<line>\d+)\])?(?P<colon>:?)"
+    r"(?: \[.*\])?$"
+)
+_FRAME: Final = re.compile(
+    r"^ *(?P<file>(?:[A-Za-z]:)?[^\s:()]+\.r[bu]):(?P<line>\d+)(?::in [`']"
+    r"(?P<function>.*)')?:?$"
+)
 _COUNTS: Final = re.compile(
     r"^(?P<run>\d+) (?:runs|tests), \d+ assertions, (?P<failed>\d+) failures, (?P<errors>\d+) errors"
-    r"(?:, (?P<skipped>\d+) skips)?(?:, (?P<pending>\d+) pendings, (?P<omitted>\d+) omissions, \d+ notifications)?\.?$"
+    r"(?:, (?P<skipped>\d+) skips)?(?:, (?P<pending>\d+) pendings, "
+    r"(?P<omitted>\d+) omissions, \d+ notifications)?\.?$"
 )
 _TIME: Final = re.compile(r"^Finished in (?P<time>[\d.]+)(?:s| seconds)")
 
@@ -81,7 +91,12 @@ class MinitestText:
             int(found[key] or 0) for key in ("run", "failed", "errors", "skipped", "pending", "omitted")
         )
         skipped = skips + pending + omitted
-        counts = {"passed": max(0, run - failed - errors - skipped), "failed": failed, "errors": errors, "skipped": skipped}
+        counts = {
+            "passed": max(0, run - failed - errors - skipped),
+            "failed": failed,
+            "errors": errors,
+            "skipped": skipped,
+        }
         for key, value in counts.items():
             self._totals[key] = self._totals.get(key, 0) + value
         bad = Verdict.FAILED if failed or errors else Verdict.PASSED if run else Verdict.UNKNOWN

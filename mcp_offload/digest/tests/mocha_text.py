@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ..family import ALL, MAX_FAILURES, Family, FailureSet, Findings, Group
+from ..family import ALL, MAX_FAILURES, FailureSet, Family, Findings, Group
 from ..model import Lines, Verdict
 from .counts import add, seconds, worst
 from .jsblock import JsBlock
 
-_COUNT: Final = re.compile(r"^  (?P<count>\d+) (?P<word>passing|pending|failing)(?: \((?P<time>[\d.]+m?s|\d+[mh])\))?$")
+_COUNT: Final = re.compile(
+    r"^  (?P<count>\d+) (?P<word>passing|pending|failing)(?: \((?P<time>[\d.]+m?s"
+    r"|\d+[mh])\))?$"
+)
 _HEADER: Final = re.compile(r"^  (?P<number>\d+)\) (?P<name>\S.*)$")
 _WORDS: Final = {"passing": "passed", "pending": "skipped", "failing": "failed"}
 
@@ -87,7 +90,9 @@ class MochaText:
         counts = {"passed": 0, "failed": 0, "errors": 0, "skipped": 0, **self._counts}
         add(self._totals, counts)
         ran = counts["passed"] + counts["skipped"]
-        self._verdicts.append(Verdict.FAILED if counts["failed"] else Verdict.PASSED if ran else Verdict.UNKNOWN)
+        self._verdicts.append(
+            Verdict.FAILED if counts["failed"] else Verdict.PASSED if ran else Verdict.UNKNOWN
+        )
         if len(self._owned) < 500:
             self._owned.append(Lines(self._start, self._last))
         self._start, self._counts, self._title, self._in_list = 0, {}, None, False
@@ -116,4 +121,6 @@ class MochaText:
         )
 
 
-FAMILY = Family("mocha", Group.TESTS, (r"^  \d+ (?:passing|pending|failing)(?: \([\d.]+m?s?h?\))?$",), MochaText)
+FAMILY = Family(
+    "mocha", Group.TESTS, (r"^  \d+ (?:passing|pending|failing)(?: \([\d.]+m?s?h?\))?$",), MochaText
+)

@@ -8,7 +8,10 @@ from typing import Final
 from ..family import MAX_FAILURES, Family, Findings, Group
 from ..model import Failure, Lines, Verdict
 
-_LINE: Final = re.compile(r"^(?:\S+ INFO \| )?(?P<word>TEST-UNEXPECTED-[A-Z]+|PROCESS-CRASH) \| (?P<test>[^|]*?) \| ?(?P<message>.*)$")
+_LINE: Final = re.compile(
+    r"^(?:\S+ INFO \| )?(?P<word>TEST-UNEXPECTED-[A-Z]+|PROCESS-CRASH) \| "
+    r"(?P<test>[^|]*?) \| ?(?P<message>.*)$"
+)
 _TWO: Final = re.compile(r"^(?P<word>TEST-UNEXPECTED-[A-Z]+|PROCESS-CRASH) \| (?P<test>[^|]+)$")
 _START: Final = re.compile(r"^(?:SUITE-START|SUITE_START) \|")
 _END: Final = re.compile(r"^(?:SUITE-END|SUITE_END) \|")
@@ -50,7 +53,9 @@ class MozillaText:
             return 0
         kind = "crash" if word == "PROCESS-CRASH" else "timeout" if word.endswith("TIMEOUT") else "failed"
         text = f"{word} | {test} | {message}".removesuffix(" | ")
-        self._found[key] = Failure(test, kind, test or None, None, text, number, Lines(number, number), "mozlog")
+        self._found[key] = Failure(
+            test, kind, test or None, None, text, number, Lines(number, number), "mozlog"
+        )
         self._wanted = key
         return 6
 
@@ -61,7 +66,12 @@ class MozillaText:
             return 0
         known = self._found[key]
         line = known.line
-        if line is None and (found := _PLACE.search(text)) and known.file and known.file.split("/")[-1] in found["url"]:
+        if (
+            line is None
+            and (found := _PLACE.search(text))
+            and known.file
+            and known.file.split("/")[-1] in found["url"]
+        ):
             line = int(found["line"])
         block = Lines(known.block.start, number)
         self._found[key] = Failure(

@@ -5,17 +5,26 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ..family import ALL, MAX_FAILURES, Family, FailureSet, Findings, Group
+from ..family import ALL, MAX_FAILURES, FailureSet, Family, Findings, Group
 from ..model import Lines, Verdict
 from .counts import add, worst
 from .jsblock import JsBlock
 
-_INFO: Final = re.compile(r"^ℹ (?P<key>tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) (?P<value>[\d.]+)$")
+_INFO: Final = re.compile(
+    r"^ℹ (?P<key>tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) "
+    r"(?P<value>[\d.]+)$"
+)
 _LIST: Final = re.compile(r"^✖ failing tests:$")
 _WHERE: Final = re.compile(r"^test at (?P<file>.+?):(?P<line>\d+):\d+$")
 _FAIL: Final = re.compile(r"^ *✖ (?P<name>\S.*?)(?: \([\d.]+ms\))?$")
 _PARENT: Final = re.compile(r"^'?\d+ subtests? failed'?$")
-_KEYS: Final = {"pass": "passed", "fail": "failed", "cancelled": "errors", "skipped": "skipped", "todo": "todo"}
+_KEYS: Final = {
+    "pass": "passed",
+    "fail": "failed",
+    "cancelled": "errors",
+    "skipped": "skipped",
+    "todo": "todo",
+}
 
 
 class NodeText:
@@ -76,7 +85,9 @@ class NodeText:
             counts = {_KEYS[key]: int(value) for key, value in run.items() if key in _KEYS}
             add(totals, {"errors": 0, **counts})
             bad = counts.get("failed", 0) + counts.get("errors", 0)
-            verdicts.append(Verdict.FAILED if bad else Verdict.PASSED if counts.get("passed") else Verdict.UNKNOWN)
+            verdicts.append(
+                Verdict.FAILED if bad else Verdict.PASSED if counts.get("passed") else Verdict.UNKNOWN
+            )
         failures = FailureSet()
         surplus = len(self._blocks) - totals.get("failed", 0)
         for block in self._blocks:
@@ -86,7 +97,14 @@ class NodeText:
             failures.add(block.failure("node:test", self._last), (block.start,))
         took = self._runs[-1].get("duration_ms", 0.0) / 1000
         owned = [Lines(self._start, self._last)]
-        return Findings(("node:test",), failures.items, totals, worst(verdicts), owned, duration_seconds=round(took, 3))
+        return Findings(
+            ("node:test",), failures.items, totals, worst(verdicts), owned, duration_seconds=round(took, 3)
+        )
 
 
-FAMILY = Family("node:test", Group.TESTS, (r"^ℹ (?:tests|pass|fail|skipped|todo|cancelled|suites|duration_ms) \d", r"^✖ failing tests:$"), NodeText)
+FAMILY = Family(
+    "node:test",
+    Group.TESTS,
+    (r"^ℹ (?:tests|pass|fail|skipped|todo|cancelled|suites|duration_ms) \d", r"^✖ failing tests:$"),
+    NodeText,
+)

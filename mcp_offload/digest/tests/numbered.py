@@ -46,7 +46,9 @@ class Item:
         trace = Lines(self.trace, end) if self.trace else None
         message = self.message or self.name
         block = Lines(self.start, end)
-        return Failure(self.name, self.kind, file, line, message, self.at or self.start, block, tool, traceback=trace)
+        return Failure(
+            self.name, self.kind, file, line, message, self.at or self.start, block, tool, traceback=trace
+        )
 
 
 class Items:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ..family import ALL, Family, FailureSet, Findings, Group
+from ..family import ALL, FailureSet, Family, Findings, Group
 from ..model import Lines, Verdict
 from .counts import worst
 from .numbered import Item, Items
@@ -79,12 +79,19 @@ class PhpunitText:
         stated = {key.strip(): int(value) for key, value in _COUNT.findall(rest)}
         failed, errors = stated.get("Failures", 0), stated.get("Errors", 0)
         skipped = stated.get("Skipped", 0) + stated.get("Incomplete", 0)
-        counts = {"passed": max(0, run - failed - errors - skipped), "failed": failed, "errors": errors, "skipped": skipped}
+        counts = {
+            "passed": max(0, run - failed - errors - skipped),
+            "failed": failed,
+            "errors": errors,
+            "skipped": skipped,
+        }
         if stated.get("Warnings"):
             counts["warnings"] = stated["Warnings"]
         for key, value in counts.items():
             self._counts[key] = self._counts.get(key, 0) + value
-        self._verdicts.append(Verdict.FAILED if failed or errors else Verdict.PASSED if run else Verdict.UNKNOWN)
+        self._verdicts.append(
+            Verdict.FAILED if failed or errors else Verdict.PASSED if run else Verdict.UNKNOWN
+        )
         self._end(number)
 
     def _end(self, number: int) -> None:
@@ -104,9 +111,15 @@ class PhpunitText:
         for item in self._items.all:
             failures.add(item.failure("phpunit"), (item.start,))
         return Findings(
-            (f"phpunit {self._version}".strip(),), failures.items, self._counts, worst(self._verdicts), self._owned,
-            notes=self._notes, duration_seconds=round(self._seconds, 3), unlisted=self._items.unlisted,
-        )  # fmt: skip
+            (f"phpunit {self._version}".strip(),),
+            failures.items,
+            self._counts,
+            worst(self._verdicts),
+            self._owned,
+            notes=self._notes,
+            duration_seconds=round(self._seconds, 3),
+            unlisted=self._items.unlisted,
+        )
 
 
 def _duration(time: str, unit: str) -> float:

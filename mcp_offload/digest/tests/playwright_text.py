@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ..family import ALL, MAX_FAILURES, Family, FailureSet, Findings, Group
+from ..family import ALL, MAX_FAILURES, FailureSet, Family, Findings, Group
 from ..model import Lines, Verdict
 from .counts import seconds
 from .jsblock import JsBlock
@@ -16,10 +16,17 @@ _ENTRY: Final = re.compile(r"^    (?P<name>\S.*?)(?: [─━]+)?$")
 _PLACE: Final = re.compile(r"^(?:\[[^\]]+\] › )?(?P<file>[^\s:]+):(?P<line>\d+):\d+ › ?(?P<title>.*)$")
 _RETRY: Final = re.compile(r"^    (?:Retry|Repeat) #\d+")
 _COUNT: Final = re.compile(
-    r"^  (?P<count>\d+) (?P<word>failed|flaky|skipped|passed|interrupted|did not run|errors? (?:was|were) not a part of any test.*)"
+    r"^  (?P<count>\d+) (?P<word>failed|flaky|skipped|passed|interrupted|did not run"
+    r"|errors? (?:was|were) not a part of any test.*)"
     r"(?: \((?P<time>[\d.]+m?[smh])\))?$"
 )
-_KEYS: Final = {"failed": "failed", "flaky": "flaky", "skipped": "skipped", "passed": "passed", "did not run": "not run"}
+_KEYS: Final = {
+    "failed": "failed",
+    "flaky": "flaky",
+    "skipped": "skipped",
+    "passed": "passed",
+    "did not run": "not run",
+}
 
 
 class PlaywrightText:
@@ -108,7 +115,9 @@ class PlaywrightText:
             verdict=verdict,
             owned=[Lines(self._start, self._last)],
             notes=self._notes,
-            tests={name: outcome for name, outcome in self._outcome.items() if outcome in {"failed", "flaky"}},
+            tests={
+                name: outcome for name, outcome in self._outcome.items() if outcome in {"failed", "flaky"}
+            },
             duration_seconds=self._seconds,
             unlisted=self._unlisted,
         )

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 
-from ..family import Family, FailureSet, Findings, Group
+from ..family import FailureSet, Family, Findings, Group
 from ..model import Failure, Lines, Verdict
 
 # Source: TAP::Formatter::Base (Test-Harness 3.x), summary().
-_FILE = re.compile(r"^(?P<file>\S+)\s+\(Wstat: (?P<wstat>\d+).* Tests: (?P<tests>\d+) Failed: (?P<failed>\d+)\)")
+_FILE = re.compile(
+    r"^(?P<file>\S+)\s+\(Wstat: (?P<wstat>\d+).* Tests: (?P<tests>\d+) Failed: "
+    r"(?P<failed>\d+)\)"
+)
 _END = re.compile(r"^Files=\d+, Tests=(?P<tests>\d+), +(?P<seconds>\d+) wallclock")
 _RESULT = re.compile(r"^Result: (?P<word>PASS|FAIL|NOTESTS)$")
 

@@ -11,11 +11,16 @@ from ..model import Failure, Lines
 
 CAPTURE: Final = re.compile(r"^-+ ?Captured [\w ]+ ?-+$")
 # Source: pytest's ReprFileLocation ("path:line: message"), tb styles long, short and auto.
-_LOCATION: Final = re.compile(r"^(?P<file>(?:[A-Za-z]:)?[^:>\s][^:>]*):(?P<line>\d+):(?: (?P<rest>in .+|[\w.]*))?$")
+_LOCATION: Final = re.compile(
+    r"^(?P<file>(?:[A-Za-z]:)?[^:>\s][^:>]*):(?P<line>\d+):(?: (?P<rest>in .+|[\w.]*))?$"
+)
 _ONE_LINE: Final = re.compile(r"^(?P<file>(?:[A-Za-z]:)?[^:>\s][^:>]*):(?P<line>\d+): (?P<message>\S.*)$")
 _NATIVE: Final = re.compile(r'^[\s|+]*File "(?P<file>.+?)", line (?P<line>\d+)(?:, in (?P<function>.+))?$')
 _SYNTAX: Final = re.compile(r'^File "(?P<file>.+?)", line (?P<line>\d+)$')
-_EXCEPTION: Final = re.compile(r"^(?:  \| )?(?P<text>[A-Za-z_][\w.]*(?:Error|Exception|Warning|Group|Exit|Interrupt|Failed|Timeout)(?:: .*)?)$")
+_EXCEPTION: Final = re.compile(
+    r"^(?:  \| )?(?P<text>[A-Za-z_][\w.]*(?:Error|Exception|Warning|Group|Exit|Interrupt"
+    r"|Failed|Timeout)(?:: .*)?)$"
+)
 _NOT_MESSAGE: Final = re.compile(r"^(?:\[gw\d+\] |self = |_ _|Traceback|  \+ Exception Group|\s*$)")
 
 
@@ -74,8 +79,7 @@ class Draft:
         if self._wait or text in ("Expected:", "Got:"):
             self._doctest(number, text)
         if not self._decided and (found := _EXCEPTION.match(text)):
-            if not (text.startswith("  | ") and self.message.startswith(found["text"][:10]) and self.message):
-                self.message, self.message_line = found["text"], number
+            self.message, self.message_line = found["text"], number
         if not self._first and not _NOT_MESSAGE.match(text) and text[:1] not in "> ":
             self._first, self._first_line = text.strip(), number
 
@@ -118,11 +122,17 @@ class Draft:
         )
 
 
-def one_line(text: str, number: int, section: str) -> Draft | None:
+def one_line(text: str, number: int, section: str) -> Draft:
     """A failure as ``--tb=line`` prints it."""
     found = _ONE_LINE.match(text)
-    if not found:
-        return None
-    draft = Draft("", number, section, end=number, message=found["message"], message_line=number)
-    draft.file, draft.line = found["file"], int(found["line"])
+    draft = Draft(
+        "",
+        number,
+        section,
+        end=number,
+        message=found["message"] if found else text.strip(),
+        message_line=number,
+    )
+    if found:
+        draft.file, draft.line = found["file"], int(found["line"])
     return draft

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
@@ -27,7 +28,10 @@ _KEYS: Final = {
     "subtest passed": "subtests passed",
     "subtests failed": "failed",
 }
-RECAP: Final = re.compile(r"^(?P<status>FAILED|ERROR|SUBFAIL(?:ED)?(?:\S*| [\[(].*?[\])])?) (?:\[[\d.]+s\] )?(?P<rest>\S.*)$")
+RECAP: Final = re.compile(
+    r"^(?P<status>FAILED|ERROR|SUBFAIL(?:ED)?)(?P<sub>\[.*?\]| \[.*?\])?"
+    r"(?P<params> \(.*?\))? (?:\[[\d.]+s\] )?(?P<rest>[^\s(\[].*)$"
+)
 
 
 class Summary(NamedTuple):
@@ -45,11 +49,24 @@ class Summary(NamedTuple):
 
 
 class Recap(NamedTuple):
-    """One line of the short test summary."""
+    """One line of the short test summary; ``sub`` describes a sub-test as block headers do."""
 
     status: str
     text: str
     line: int
+    sub: str = ""
+
+
+def parse_recap(text: str, number: int) -> Recap | None:
+    """Read one line of the short summary, or None."""
+    found = RECAP.match(text)
+    if not found or found["rest"].startswith("- "):
+        return None
+    sub = f" {found['sub'].strip()}" if found["sub"] else ""
+    status = "ERROR" if found["status"] == "ERROR" else "FAILED"
+    if (sub or found["params"]) and not found["status"].startswith("SUB"):
+        return None
+    return Recap(status, found["rest"], number, sub + (found["params"] or ""))
 
 
 def parse_summary(text: str, number: int) -> Summary | None:
@@ -59,7 +76,7 @@ def parse_summary(text: str, number: int) -> Summary | None:
         return None
     totals = {"passed": 0, "failed": 0, "errors": 0, "skipped": 0}
     for count, word in _PAIR.findall(found["more"] or ""):
-        key = _KEYS.get(word, word)
+        key: str = _KEYS.get(str(word), str(word))
         totals[key] = totals.get(key, 0) + int(count)
     return Summary(totals, float(found["seconds"]), number, bool(found["counts"]))
 
@@ -89,34 +106,72 @@ def split_recap(rest: str, names: Sequence[str] | set[str]) -> tuple[str, str]:
 
 def bare_name(header: str) -> str:
     """The name in a block header without what pytest puts before it."""
-    for prefix in ("ERROR at setup of ", "ERROR at teardown of ", "ERROR collecting "):
+    for prefix in ("ERROR at setup of ", "ERROR at teardown of ", "ERROR collecting ", "[doctest] "):
         if header.startswith(prefix):
             return header[len(prefix) :]
     return header
 
 
-def pair(drafts: list[Draft], recaps: list[Recap]) -> list[tuple[Draft | None, Recap | None, str, str]]:
+Row = tuple[Draft | None, Recap | None, str, str]
+
+
+def pair(drafts: list[Draft], recaps: list[Recap]) -> list[Row]:
     """Match blocks to recap lines: (block, recap line, node id, recap message)."""
     names = {bare_name(draft.name) for draft in drafts}
-    waiting: dict[tuple[str, str], list[Draft]] = {}
+    waiting: dict[tuple[str, str], deque[Draft]] = {}
     for draft in drafts:
-        key = ("ERROR" if draft.section == "ERRORS" else "FAILED", bare_name(draft.name))
-        waiting.setdefault(key, []).append(draft)
+        name = bare_name(draft.name)
+        for key in dict.fromkeys(
+            (name, re.split(r" [\[(]", name)[0] if draft.section == "FAILURES" else name)
+        ):
+            waiting.setdefault((_status(draft), key), deque()).append(draft)
     matched: dict[int, tuple[Recap, str, str]] = {}
-    alone: list[tuple[Draft | None, Recap | None, str, str]] = []
+    alone: list[Row] = []
     for recap in recaps:
         nodeid, message = split_recap(recap.text, names)
-        status = "ERROR" if recap.status == "ERROR" else "FAILED"
-        queue = waiting.get((status, header_form(nodeid))) or waiting.get((status, nodeid))
-        if queue:
-            matched[id(queue.pop(0))] = (recap, nodeid, message)
+        draft = _waiting(waiting, matched, recap, nodeid)
+        if draft is not None:
+            matched[id(draft)] = (recap, nodeid + recap.sub, message)
         else:
-            alone.append((None, recap, nodeid, message))
-    rows: list[tuple[Draft | None, Recap | None, str, str]] = []
+            alone.append((None, recap, nodeid + recap.sub, message))
+    _pair_unnamed(drafts, matched, alone)
+    rows: list[Row] = []
     for draft in drafts:
-        recap_row = matched.get(id(draft))
-        rows.append((draft, *recap_row) if recap_row else (draft, None, "", ""))
+        found = matched.get(id(draft))
+        rows.append((draft, *found) if found else (draft, None, "", ""))
     return rows + alone
+
+
+def _status(draft: Draft) -> str:
+    return "ERROR" if draft.section == "ERRORS" else "FAILED"
+
+
+def _waiting(
+    waiting: dict[tuple[str, str], deque[Draft]],
+    matched: dict[int, tuple[Recap, str, str]],
+    recap: Recap,
+    nodeid: str,
+) -> Draft | None:
+    """The first block of that name that no earlier recap line took."""
+    for key in (header_form(nodeid) + recap.sub, header_form(nodeid), nodeid):
+        queue = waiting.get((recap.status, key))
+        while queue:
+            draft = queue.popleft()
+            if id(draft) not in matched:
+                return draft
+    return None
+
+
+def _pair_unnamed(drafts: list[Draft], matched: dict[int, tuple[Recap, str, str]], alone: list[Row]) -> None:
+    """``--tb=line`` prints no names: its lines stand in the order of the recap."""
+    for status in ("FAILED", "ERROR"):
+        unnamed = [draft for draft in drafts if not draft.name and _status(draft) == status]
+        left = [row for row in alone if row[1] is not None and row[1].status == status]
+        if unnamed and len(unnamed) == len(left):
+            for draft, (_, recap, nodeid, message) in zip(unnamed, left, strict=True):
+                if recap is not None:
+                    matched[id(draft)] = (recap, nodeid, message)
+            alone[:] = [row for row in alone if row not in left]
 
 
 def add_totals(into: Findings, totals: dict[str, int]) -> None:

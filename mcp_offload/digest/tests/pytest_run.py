@@ -9,7 +9,7 @@ from typing import Final
 from ..family import MAX_FAILURES, MAX_TESTS, FailureSet, Findings
 from ..model import Failure, Lines, Verdict
 from .pytest_block import Draft
-from .pytest_recap import Recap, Summary, add_totals, pair
+from .pytest_recap import Recap, Row, Summary, add_totals, pair
 
 _OUTCOMES: Final = {
     "PASSED": "passed",
@@ -21,7 +21,8 @@ _OUTCOMES: Final = {
     "RERUN": "rerun",
 }
 _VERBOSE: Final = re.compile(
-    r"^(?:\[gw\d+\] \[ *\d+%\] (?P<first>[A-Z]+) (?P<id1>\S.*)|(?P<id2>\S.*?::\S.*?) (?P<last>PASSED|FAILED|ERROR|SKIPPED"
+    r"^(?:\[gw\d+\] \[ *\d+%\] (?P<first>[A-Z]+) (?P<id1>\S.*)|(?P<id2>\S.*?::\S.*?) "
+    r"(?P<last>PASSED|FAILED|ERROR|SKIPPED"
     r"|XFAIL|XPASS|RERUN)(?: \(.*\))?(?: +\[ *\d+(?:%|/\d+)\])?)$"
 )
 
@@ -112,6 +113,9 @@ class Run:
             self._unended(into, failures)
         else:
             add_totals(into, self.summary.totals)
+            hidden = self.summary.bad - len(rows) - self.unlisted
+            if hidden > 0:
+                into.notes.append(f"{hidden} failures are counted but not shown")
             into.duration_seconds = round((into.duration_seconds or 0.0) + self.summary.seconds, 3)
         into.tests.update({self._named(name): outcome for name, outcome in self.tests.items()})
         for _, _, nodeid, _ in rows:
@@ -120,7 +124,7 @@ class Run:
         into.notes += self.notes
         return self._verdict(into)
 
-    def _rows(self) -> list[tuple[Draft | None, Recap | None, str, str]]:
+    def _rows(self) -> list[Row]:
         rows = pair(self.drafts, self.recaps)
         if self.summary is None or not self.recaps or len(self.drafts) <= self.summary.bad:
             return rows
@@ -148,7 +152,7 @@ class Run:
         header = draft.name.removeprefix("ERROR at ").removeprefix("ERROR ")
         if header == draft.name and nodeid and not self.env:
             return nodeid
-        return header or nodeid or f"{draft.file}:{draft.line}"
+        return header or nodeid or (f"{draft.file}:{draft.line}" if draft.file else draft.message)
 
     def _unended(self, into: Findings, failures: FailureSet) -> None:
         """A session without its closing line: what was seen counts as seen, not as totals."""
@@ -178,7 +182,9 @@ class Run:
             return Verdict.FAILED
         if totals.get("errors", 0) or self.broken is not None:
             return Verdict.ERROR
-        ran = sum(totals.get(key, 0) for key in ("passed", "skipped", "xfailed", "xpassed", "subtests passed"))
+        ran = sum(
+            totals.get(key, 0) for key in ("passed", "skipped", "xfailed", "xpassed", "subtests passed")
+        )
         if self.summary.empty or not ran:
             into.notes.append("no tests ran")
             return Verdict.ERROR

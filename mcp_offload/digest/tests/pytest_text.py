@@ -5,16 +5,18 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ..family import ALL, Family, FailureSet, Findings, Group
+from ..family import ALL, MAX_FAILURES, FailureSet, Family, Findings, Group
 from ..model import Failure, Lines, Section, Verdict
-from .pytest_block import CAPTURE, Draft, one_line
-from .pytest_recap import RECAP, Recap, Summary, parse_summary
+from .pytest_block import Draft, one_line
+from .pytest_recap import Summary, parse_recap, parse_summary
 from .pytest_run import Run
 
 _START: Final = re.compile(r"^=+ test session starts(?: \(.*\))? =+$|^Test session starts \(platform: ")
 _SECTION: Final = re.compile(
-    r"^=+ (?P<name>ERRORS|FAILURES|PASSES|XFAILURES|XPASSES|warnings summary.*|short test summary info|rerun test summary info"
-    r"|slowest .*durations|tests coverage|.*[Cc]overage.*|Captured .*|memray report|.*[Ss]ummary.*|FLAKY .*) =+$"
+    r"^=+ (?P<name>ERRORS|FAILURES|PASSES|XFAILURES|XPASSES|warnings summary.*"
+    r"|short test summary info|rerun test summary info"
+    r"|slowest .*durations|tests coverage|.*[Cc]overage.*|Captured .*|memray report"
+    r"|.*[Ss]ummary.*|FLAKY .*) =+$"
 )
 _BLOCK: Final = re.compile(r"^(?:_+|―+) (?P<name>\S.*?) (?:_+|―+)$")
 _BANG: Final = re.compile(r"^!{3,} (?P<text>.+?) !{3,}$")
@@ -23,13 +25,25 @@ _PROGRESS: Final = re.compile(r"^[.FEsxXRu,-]+ +\[ *\d+%\]$")
 _VERSION: Final = re.compile(r"\bpytest-(?P<version>\d[\w.]*)")
 _INTERNAL: Final = re.compile(r"^(?:\[gw\d+\] )?INTERNALERROR> ?(?P<text>.*)$")
 _USAGE: Final = re.compile(r"^(?P<program>\S*(?:pytest|py\.test|__main__\.py)\S*): error: (?P<text>.+)$")
-_NOT_FOUND: Final = re.compile(r"^ERROR: (?P<text>(?:file or directory not found|not found|module or package not found): ?.*)$")
-_CONFTEST: Final = re.compile(r"^(?:ImportError while loading conftest|E?R?R?O?R?:? ?ConftestImportFailure:?) '?(?P<file>[^']*)'?\.?$")
-# Source: tox 4 ("py311: commands[0]> ..."), tox 3 ("py311 run-test: commands[0] | ...", "py311 runtests: ...").
-_TOX: Final = re.compile(r"^(?P<env>[\w.\-]+)(?:: commands\[\d+\]>| run-test: commands\[\d+\] \||\s+runtests: commands\[\d+\] \|)")
+_NOT_FOUND: Final = re.compile(
+    r"^ERROR: (?P<text>(?:file or directory not found|not found"
+    r"|module or package not found): ?.*)$"
+)
+_CONFTEST: Final = re.compile(
+    r"^(?:ImportError while loading conftest|E?R?R?O?R?:? ?ConftestImportFailure:?) '?"
+    r"(?P<file>[^']*)'?\.?$"
+)
+# Source: tox 4 ("py311: commands[0]> ..."), tox 3 ("py311 run-test: commands[0] | ..." or "runtests:").
+_TOX: Final = re.compile(
+    r"^(?P<env>[\w.\-]+)(?:: commands\[\d+\]>| run-test: commands\[\d+\] \|"
+    r"|\s+runtests: commands\[\d+\] \|)"
+)
 _NOX: Final = re.compile(r"^nox > Running session (?P<env>\S+)$")
 _SUGAR: Final = re.compile(r"^Results \((?P<seconds>[\d.]+)s\):$")
-_SUGAR_COUNT: Final = re.compile(r"^ {4,}(?P<count>\d+) (?P<word>passed|failed|skipped|xfailed|xpassed|error|errors|deselected)$")
+_SUGAR_COUNT: Final = re.compile(
+    r"^ {4,}(?P<count>\d+) (?P<word>passed|failed|skipped|xfailed|xpassed|error|errors"
+    r"|deselected)$"
+)
 _MAX_RUNS: Final = 500
 
 
@@ -78,7 +92,12 @@ class PytestText:
             run = None
         if run is None and not progress and not section and parse_summary(text, number) is None:
             return
-        if run is None and not progress and section and section["name"] not in {"FAILURES", "ERRORS", "short test summary info"}:
+        if (
+            run is None
+            and not progress
+            and section
+            and section["name"] not in {"FAILURES", "ERRORS", "short test summary info"}
+        ):
             return
         if run is None:
             run = self._open(number, header=False)
@@ -107,10 +126,9 @@ class PytestText:
         elif first == "!" and (bang := _BANG.match(text)):
             self._bang(run, number, bang["text"])
             return
-        elif first.isdigit() or first == "n":
-            if summary := parse_summary(text, number):
-                self._close(run, summary)
-                return
+        elif (first.isdigit() or first == "n") and (summary := parse_summary(text, number)):
+            self._close(run, summary)
+            return
         self._content(run, number, text)
 
     def _rule(self, run: Run, number: int, text: str) -> bool:
@@ -137,21 +155,20 @@ class PytestText:
 
     def _content(self, run: Run, number: int, text: str) -> None:
         section = run.section
-        if self._sugar is not None or text.startswith("Results ("):
-            if self._sugar_line(run, number, text):
-                return
+        sugared = self._sugar is not None or text.startswith("Results (")
+        if sugared and self._sugar_line(run, number, text):
+            return
         if section in {"FAILURES", "ERRORS"}:
             run.last = number
             if run.drafts and run.drafts[-1].section == section and run.drafts[-1].name:
                 run.drafts[-1].feed(number, text)
-            elif draft := one_line(text, number, section):
-                run.drafts.append(draft)
+            elif text.strip() and len(run.drafts) < MAX_FAILURES:
+                run.drafts.append(one_line(text, number, section))
         elif section == "short test summary info":
-            if found := RECAP.match(text):
+            recap = parse_recap(text, number)
+            if recap is not None and len(run.recaps) < 20_000:
                 run.last = number
-                status = "ERROR" if found["status"] == "ERROR" else "FAILED"
-                if not found["rest"].startswith("- ") and len(run.recaps) < 20_000:
-                    run.recaps.append(Recap(status, found["rest"], number))
+                run.recaps.append(recap)
         elif section == "progress":
             self._progress(run, number, text)
 
@@ -166,7 +183,7 @@ class PytestText:
             run.version, run.last = version["version"], number
         elif text.startswith(("collected ", "collecting ", "platform ", "rootdir: ", "plugins: ")):
             run.last = number
-        elif "node down: Not properly terminated" in text or "worker '" in text[:40] and "crashed" in text:
+        elif "node down: Not properly terminated" in text or ("worker '" in text[:40] and "crashed" in text):
             run.notes.append(f"a test worker crashed: {text.strip()[:120]}")
             run.last = number
 
@@ -220,7 +237,9 @@ class PytestText:
         message, line = (known.message, known.log_line) if known else ("INTERNALERROR", number)
         if re.match(r"^[A-Za-z_][\w.]*(?:Error|Exception|Exit|Interrupt|Warning)\b", text):
             message, line = text, number
-        self._internal = Failure("INTERNALERROR", "error", None, None, message, line, Lines(start, number), "pytest")
+        self._internal = Failure(
+            "INTERNALERROR", "error", None, None, message, line, Lines(start, number), "pytest"
+        )
 
     def _break(self, run: Run, number: int, text: str, name: str) -> None:
         run.last = number
@@ -229,7 +248,10 @@ class PytestText:
     def _sugar_line(self, run: Run, number: int, text: str) -> bool:
         """pytest-sugar's closing list of counts."""
         if found := _SUGAR.match(text):
-            self._sugar, self._sugar_seconds = {"passed": 0, "failed": 0, "errors": 0, "skipped": 0}, float(found["seconds"])
+            self._sugar, self._sugar_seconds = (
+                {"passed": 0, "failed": 0, "errors": 0, "skipped": 0},
+                float(found["seconds"]),
+            )
             return True
         if self._sugar is not None and (found := _SUGAR_COUNT.match(text)):
             word = "errors" if found["word"] == "error" else found["word"]
@@ -259,12 +281,16 @@ class PytestText:
             for key in ("passed", "failed", "errors", "skipped"):
                 findings.totals.setdefault(key, 0)
             findings.totals["errors"] += len(self._broken)
-        findings.tools = tuple(dict.fromkeys(f"pytest {run.version}".strip() for run in self._runs)) or ("pytest",)
+        findings.tools = tuple(dict.fromkeys(f"pytest {run.version}".strip() for run in self._runs)) or (
+            "pytest",
+        )
         findings.failures = sorted(failures.items, key=lambda failure: failure.log_line)
         findings.unlisted = failures.unlisted
         findings.verdict = _worst(verdicts)
         findings.owned = [Lines(run.start, run.last) for run in self._runs] + [f.block for f in self._broken]
-        findings.sections = [Section(f"pytest {run.env}".strip(), "suite", Lines(run.start, run.last)) for run in self._runs]
+        findings.sections = [
+            Section(f"pytest {run.env}".strip(), "suite", Lines(run.start, run.last)) for run in self._runs
+        ]
         return findings
 
 
@@ -294,4 +320,3 @@ FAMILY = Family(
     ),
     PytestText,
 )
-__all__ = ["CAPTURE", "FAMILY", "PytestText"]

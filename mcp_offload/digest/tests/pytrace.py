@@ -25,7 +25,10 @@ class Trace:
 
     def feed(self, number: int, text: str) -> None:
         """Take one line."""
-        if text.lstrip(" |+").startswith("Traceback (most recent call last)") or "Exception Group Traceback" in text:
+        if (
+            text.lstrip(" |+").startswith("Traceback (most recent call last)")
+            or "Exception Group Traceback" in text
+        ):
             if not text.startswith("    |"):
                 self.frames, self._waiting = [], True
                 self.started = self.started or number
@@ -39,7 +42,7 @@ class Trace:
             self.message, self.line, self._waiting, self.ended = bare, number, False, number
 
     def place(self, test: str) -> tuple[str, int] | None:
-        """File and line: where a project's line raised; for assertions and library errors the test's own line."""
+        """Where a project's line raised; for assertions and errors of libraries the test's own line."""
         own = [frame for frame in self.frames if not is_library(frame)]
         if not own:
             return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ..family import ALL, Family, FailureSet, Findings, Group
+from ..family import ALL, FailureSet, Family, Findings, Group
 from ..model import Lines, Verdict
 from .counts import seconds, worst
 from .numbered import Item, Items
@@ -13,8 +13,14 @@ from .numbered import Item, Items
 _HEADER: Final = re.compile(r"^ {1,4}(?P<number>\d+)\) (?P<name>\S.*)$")
 _SUB: Final = re.compile(r"^ +\d+\.\d+\) (?P<rest>.*)$")
 _CODE: Final = re.compile(r"^ *Failure/Error:(?P<code>.*)$")
-_FRAME: Final = re.compile(r"^ *# (?P<file>(?:\./|/|[A-Za-z]:)?[^\s:]+):(?P<line>\d+)(?::in [`'](?P<function>.*)')?$")
-_OUTSIDE: Final = re.compile(r"^An error occurred (?P<what>while loading|in an? `[^`]+` hook)(?: (?P<file>\S+?)\.?)?(?: - Did you mean\?)?$")
+_FRAME: Final = re.compile(
+    r"^ *# (?P<file>(?:\./|/|[A-Za-z]:)?[^\s:]+):(?P<line>\d+)(?::in [`']"
+    r"(?P<function>.*)')?$"
+)
+_OUTSIDE: Final = re.compile(
+    r"^An error occurred (?P<what>while loading|in an? `[^`]+` hook)(?: "
+    r"(?P<file>\S+?)\.?)?(?: - Did you mean\?)?$"
+)
 _COUNTS: Final = re.compile(
     r"^(?P<run>\d+) examples?, (?P<failed>\d+) failures?(?:, (?P<skipped>\d+) pending)?"
     r"(?:, (?P<errors>\d+) errors? occurred outside of examples)?$"
@@ -52,7 +58,11 @@ class RspecText:
             self._touch(number)
             if found := _TIME.match(text):
                 self._seconds += _duration(text)
-        elif self._section == "Failures" and (found := _HEADER.match(text)) and int(found["number"]) == self._next:
+        elif (
+            self._section == "Failures"
+            and (found := _HEADER.match(text))
+            and int(found["number"]) == self._next
+        ):
             self._next += 1
             self._items.begin(found["name"], number)
             self._code = False
@@ -82,18 +92,33 @@ class RspecText:
             item.frame(number, found["file"], int(found["line"]), found["function"] or "")
         elif _CODE.match(text) or _SUB.match(text):
             self._code = not item.message
-        elif self._code and text.startswith("       ") and item.kind == "failed" and not item.message:
-            item.say(number, bare)
-        elif not item.stack and not bare.startswith(("Got ", "rspec ./", "(compared using", "Diff:", "@@")):
+        elif (self._code and text.startswith("       ") and item.kind == "failed" and not item.message) or (
+            not item.stack and not bare.startswith(("Got ", "rspec ./", "(compared using", "Diff:", "@@"))
+        ):
             item.say(number, bare)
 
     def _close(self, number: int, found: re.Match[str]) -> None:
         self._touch(number)
-        run, failed, skipped, errors = (int(found[key] or 0) for key in ("run", "failed", "skipped", "errors"))
-        counts = {"passed": max(0, run - failed - skipped), "failed": failed, "errors": errors, "skipped": skipped}
+        run, failed, skipped, errors = (
+            int(found[key] or 0) for key in ("run", "failed", "skipped", "errors")
+        )
+        counts = {
+            "passed": max(0, run - failed - skipped),
+            "failed": failed,
+            "errors": errors,
+            "skipped": skipped,
+        }
         for key, value in counts.items():
             self._totals[key] = self._totals.get(key, 0) + value
-        bad = Verdict.FAILED if failed else Verdict.ERROR if errors else Verdict.PASSED if run else Verdict.UNKNOWN
+        bad = (
+            Verdict.FAILED
+            if failed
+            else Verdict.ERROR
+            if errors
+            else Verdict.PASSED
+            if run
+            else Verdict.UNKNOWN
+        )
         self._verdicts.append(bad)
         if len(self._owned) < 500:
             self._owned.append(Lines(self._start, number))

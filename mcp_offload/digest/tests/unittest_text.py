@@ -6,15 +6,20 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
-from ..family import ALL, MAX_FAILURES, MAX_TESTS, Family, FailureSet, Findings, Group
+from ..family import ALL, MAX_FAILURES, MAX_TESTS, FailureSet, Family, Findings, Group
 from ..model import Failure, Lines, Verdict
 from .pytrace import Trace
 
 _RULE: Final = re.compile(r"^={70}$")
 _DASHES: Final = re.compile(r"^-{70}$")
 _HEADER: Final = re.compile(r"^(?P<what>ERROR|FAIL|UNEXPECTED SUCCESS): (?P<name>\S.*)$")
-_VERBOSE: Final = re.compile(r"^(?P<name>[\w.]+ \([\w.<>]+\)|[\w.]+\.[\w.]+(?:\(.*\))?)(?P<sub> [\[(].*)? \.\.\. (?P<rest>.*)$")
-_DOCLINE: Final = re.compile(r" \.\.\. (?P<rest>ok|FAIL|ERROR|skipped .*|expected failure|unexpected success)$")
+_VERBOSE: Final = re.compile(
+    r"^(?P<name>[\w.]+ \([\w.<>]+\)|[\w.]+\.[\w.]+(?:\(.*\))?)(?P<sub> [\[(].*)? \.\.\. "
+    r"(?P<rest>.*)$"
+)
+_DOCLINE: Final = re.compile(
+    r" \.\.\. (?P<rest>ok|FAIL|ERROR|skipped .*|expected failure|unexpected success)$"
+)
 _NAMED: Final = re.compile(r"^(?P<name>[\w.]+ \([\w.<>]+\))$")
 _RAN: Final = re.compile(r"^Ran (?P<count>\d+) tests? in (?P<seconds>[\d.]+)s$")
 _END: Final = re.compile(r"^(?P<word>OK|FAILED|NO TESTS RAN)(?: \((?P<counts>[\w =,]+)\))?$")
@@ -156,7 +161,10 @@ class UnittestText:
         if ran is None or found is None or number - ran[2] > 4:
             return
         self._last = number
-        counts = {_KEYS.get(key.strip(), key.strip()): int(value) for key, value in _COUNT.findall(found["counts"] or "")}
+        counts: dict[str, int] = {}
+        for key, value in _COUNT.findall(found["counts"] or ""):
+            word = str(key).strip()
+            counts[_KEYS.get(word, word)] = int(value)
         shown = [block for block in self._blocks[self._since :] if block.what != "UNEXPECTED SUCCESS"]
         totals = self._sum(ran[0], counts, shown)
         if counts.get("failed", 0) + counts.get("errors", 0) != len(shown) and not self._unlisted:
@@ -215,7 +223,7 @@ class UnittestText:
             self._owned.append(Lines(self._start, self._last))
             self._notes.append("the log ends inside the test run")
         verdict = Verdict.FAILED if failures.items else self._verdict
-        if cut and verdict is not Verdict.FAILED or cut and self._since == 0:
+        if (cut and verdict is not Verdict.FAILED) or (cut and self._since == 0):
             verdict = Verdict.INCOMPLETE
         return Findings(
             tools=("unittest",),
@@ -240,7 +248,9 @@ def _failure(block: _Block) -> Failure:
     name, method = readable(block.name)
     trace = block.trace
     place = trace.place(method)
-    message, line = (trace.message, trace.line) if trace.message else (block.first or block.what, block.first_line)
+    message, line = (
+        (trace.message, trace.line) if trace.message else (block.first or block.what, block.first_line)
+    )
     return Failure(
         name=name,
         kind="error" if block.what == "ERROR" else "failed",

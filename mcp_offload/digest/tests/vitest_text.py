@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ..family import ALL, MAX_FAILURES, MAX_TESTS, Family, FailureSet, Findings, Group
+from ..family import ALL, MAX_FAILURES, MAX_TESTS, FailureSet, Family, Findings, Group
 from ..model import Lines, Verdict
 from .counts import add, pairs, seconds, worst
 from .jsblock import JsBlock
 
 _START: Final = re.compile(r"^ ?(?:RUN|DEV) +v\d+\.\d+\.\d+\S* +\S")
-_LIST: Final = re.compile(r"^⎯+ ?(?P<what>Failed Suites|Failed Tests|Unhandled Errors?|Unhandled \w+|Uncaught \w+|Failed Type\w* \w*) ?\d* ?⎯+$")
+_LIST: Final = re.compile(
+    r"^⎯+ ?(?P<what>Failed Suites|Failed Tests|Unhandled Errors?|Unhandled \w+"
+    r"|Uncaught \w+|Failed Type\w* \w*) ?\d* ?⎯+$"
+)
 _RULE: Final = re.compile(r"^⎯+(?:\[\d+/\d+\]⎯+)?$")
 _FAIL: Final = re.compile(r"^ *FAIL +(?:\|[^|]+\| +)?(?P<name>\S.*)$")
 _SUITE: Final = re.compile(r"^(?P<file>.+?) \[ .+ \]$")
@@ -84,7 +87,9 @@ class VitestText:
             if self._start or found["what"] != "":
                 self._start = self._start or number
                 self._list, self._shared, self._last = found["what"], [], number
-                if found["what"].startswith(("Unhandled", "Uncaught")) and not found["what"].endswith("Errors"):
+                if found["what"].startswith(("Unhandled", "Uncaught")) and not found["what"].endswith(
+                    "Errors"
+                ):
                     self._open(JsBlock(found["what"].lower(), number, number, "error"))
         elif _RULE.match(text):
             self._shared, self._last = [], number
@@ -124,7 +129,13 @@ class VitestText:
     def _close(self, number: int, took: float) -> None:
         blocks = self._blocks[self._since :]
         errors = sum(1 for block in blocks if block.kind == "error")
-        totals = {"passed": 0, "failed": 0, "errors": max(errors, self._unhandled), "skipped": 0, **(self._counts or {})}
+        totals = {
+            "passed": 0,
+            "failed": 0,
+            "errors": max(errors, self._unhandled),
+            "skipped": 0,
+            **(self._counts or {}),
+        }
         add(self._totals, totals)
         broken = (self._files or {}).get("failed", 0) or totals["errors"]
         if totals["failed"]:
@@ -146,7 +157,14 @@ class VitestText:
 
     def _reset(self) -> None:
         self._since = len(self._blocks)
-        self._start, self._files, self._counts, self._list, self._shared, self._unhandled = 0, None, None, "", [], 0
+        self._start, self._files, self._counts, self._list, self._shared, self._unhandled = (
+            0,
+            None,
+            None,
+            "",
+            [],
+            0,
+        )
 
     def finish(self, last: int) -> Findings:
         """Totals from the closing table; a run without it was cut."""
