@@ -34,10 +34,11 @@ BENCHMARKS: dict[str, Callable[[Path, float], Iterator[Row]]] = {
 
 PAGE = """# Benchmarks
 
-Measured by `make bench` ({command}) with Python {python} on {system}, {cores} cores.
+Measured by `make bench` ({command}) with Python {python} on {system}, {cores} cores, load {load}.
 Where something is measured *against* a floor, the floor was measured in the same run, in turn with it:
 a speed as a part of the floor's speed (more is better), a time as a multiple of the floor's (less is
-better). Absolute figures depend on the machine; the ratios do not, much.
+better). Limits in seconds and milliseconds are stated for an idle machine: with a load above the number
+of cores they, and ratios of what uses several threads or the disk, say little. Run it again then.
 
 {table}"""
 
@@ -65,6 +66,7 @@ def main() -> None:
             python=platform.python_version(),
             system=platform.system(),
             cores=os.cpu_count(),
+            load=f"{os.getloadavg()[1]:.1f}",
             table=table(rows),
         )
         given.write.write_text(page, encoding="utf-8")
