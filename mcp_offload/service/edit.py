@@ -19,6 +19,7 @@ from mcp_offload.models import Artifact, EditResult, FileStamp, Monitor, Outline
 from mcp_offload.outline.encoding import encode_back, sniff
 from mcp_offload.paths import ConfinedPath, replace_file
 from mcp_offload.paths.confine import file_stamp
+from mcp_offload.service.compressed import is_gzip
 from mcp_offload.service.context import Context, Session, handle_of
 from mcp_offload.service.ingest import SNIFF_BYTES, Named, new_version
 from mcp_offload.service.outlines import outline_of, symbol_handle
@@ -90,6 +91,8 @@ def _encoded(raw: bytes, view: bytes, edited: bytes) -> bytes:
     """The edited view in the encoding of the stored bytes; the bytes around the edit must not change."""
     if view is raw:
         return edited
+    if is_gzip(raw):
+        raise NotEditableError("Compressed content is not edited in place; edit the file it was made from.")
     encoding = sniff(raw[:SNIFF_BYTES], whole=len(raw) <= SNIFF_BYTES)
     mark = raw[: encoding.bom_bytes]
     if mark + encode_back(view, encoding) != raw:

@@ -25,10 +25,11 @@ from mcp_offload.models import (
     Version,
 )
 from mcp_offload.outline.classify import kind_of
-from mcp_offload.outline.encoding import Encoding, sniff, transcode
+from mcp_offload.outline.encoding import BINARY, Encoding, sniff, transcode
 from mcp_offload.outline.languages import detect
 from mcp_offload.paths import ConfinedPath, walk_files
 from mcp_offload.paths.confine import file_stamp
+from mcp_offload.service.compressed import GZIP, decompress, first_bytes, inner_name, is_gzip
 from mcp_offload.service.context import Context, handle_of
 from mcp_offload.store import NewVersion, Staged
 from mcp_offload.tokens import LARGE_BYTES
@@ -190,16 +191,16 @@ def new_version(
     number: int | None = None,
     anonymous: bool = False,
 ) -> tuple[NewVersion, Staged | None]:
-    """What to commit for staged bytes, and the staged UTF-8 view where the bytes are not UTF-8."""
-    whole = staged.size_bytes <= SNIFF_BYTES
-    raw_head = staged.read(0, SNIFF_BYTES)
-    encoding = sniff(raw_head, whole=whole)
-    view = ctx.store.stage(transcode(_staged_chunks(staged), encoding)) if encoding.needs_view else None
+    """What to commit for staged bytes, and the staged UTF-8 view where that differs from them."""
+    encoding, view = _viewed(ctx, staged)
+    binary = encoding == BINARY
+    if encoding == GZIP:
+        file_name = inner_name(file_name)
     shown = view if view is not None else staged
     head = shown.read(0, SNIFF_BYTES)
-    language = named.language or (None if encoding.name == "binary" else detect(file_name, head))
-    kind = named.kind or kind_of("" if anonymous else file_name, head, encoding, language)
-    lines = shown.newlines + (0 if shown.ends_with_newline or shown.size_bytes == 0 else 1)
+    language = named.language or (None if binary else detect(file_name, head))
+    looks = Encoding(BINARY if binary else "utf-8")
+    kind = named.kind or kind_of("" if anonymous else file_name, head, looks, language)
     put = NewVersion(
         staged=staged,
         view=view,
@@ -208,15 +209,26 @@ def new_version(
         source_path=path,
         number=number,
         language=language,
-        encoding=encoding.name,
-        lines=0 if _is_binary(encoding) else lines,
+        encoding=encoding,
+        lines=0 if binary else shown.lines,
         stamp=stamp,
     )
     return put, view
 
 
-def _is_binary(encoding: Encoding) -> bool:
-    return encoding.name == "binary"
+def _viewed(ctx: Context, staged: Staged) -> tuple[str, Staged | None]:
+    """The encoding of staged bytes, and their UTF-8 view where they are not UTF-8 themselves."""
+    head = staged.read(0, SNIFF_BYTES)
+    if is_gzip(head):
+        inner = sniff(first_bytes(head, SNIFF_BYTES), whole=False)
+        if inner.name == BINARY:
+            return BINARY, None
+        text = decompress(_staged_chunks(staged), ctx.settings.max_artifact_bytes)
+        return GZIP, ctx.store.stage(transcode(text, inner) if inner.needs_view else text)
+    encoding = sniff(head, whole=staged.size_bytes <= SNIFF_BYTES)
+    if encoding.needs_view:
+        return encoding.name, ctx.store.stage(transcode(_staged_chunks(staged), encoding))
+    return encoding.name, None
 
 
 def _staged_chunks(staged: Staged) -> Iterator[bytes]:
