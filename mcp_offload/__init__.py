@@ -42,9 +42,12 @@ if TYPE_CHECKING:
     from mcp_offload.handle import Handle, format_handle, parse_handle
     from mcp_offload.models import (
         ArtifactEntry,
+        CauseEntry,
         DiffResult,
+        DigestResult,
         EditResult,
         ExportResult,
+        FailureEntry,
         GcResult,
         Hit,
         Kind,
@@ -74,10 +77,13 @@ __version__ = "0.1.0"
 
 __all__ = [
     "ArtifactEntry",
+    "CauseEntry",
     "ConflictError",
     "DiffResult",
+    "DigestResult",
     "EditResult",
     "ExportResult",
+    "FailureEntry",
     "GcResult",
     "Handle",
     "HandleGoneError",

@@ -27,7 +27,14 @@ REFERENCE = Path(__file__).resolve().parents[1] / "docs" / "reference"
 NOTICE = "<!-- Written by `make docs`; edit the code instead. -->\n\n"
 
 RESULTS = {
-    "store": [models.StoreResult, models.StoreManyResult, models.SkippedFile],
+    "store": [
+        models.StoreResult,
+        models.StoreManyResult,
+        models.SkippedFile,
+        models.DigestResult,
+        models.FailureEntry,
+        models.CauseEntry,
+    ],
     "outline": [models.OutlineResult, models.SymbolEntry, models.MapResult, models.MapEntry],
     "read": [models.ReadResult, models.Rest],
     "search": [models.SearchResult, models.Hit, models.SymbolHits],
