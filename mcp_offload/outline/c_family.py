@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from mcp_offload.models import Span, Symbol
@@ -22,11 +22,12 @@ class Skeleton:
     text: bytes
     errors: tuple[Span, ...]
     starts: Mapping[int, int]
+    blocks: Sequence[Symbol]
     macros: tuple[Macro, ...]
 
     def symbols(self, found: list[Symbol]) -> list[Symbol]:
         """The definitions found in the skeleton, with their macros, and the macros defined beside them."""
-        started = [_started(symbol, self.starts) for symbol in found]
+        started = [*(_started(symbol, self.starts) for symbol in found), *self.blocks]
         return without_repeated([*started, *_macros(self.macros, started)])
 
 
@@ -35,8 +36,8 @@ def skeleton(view: bytes, *, cpp: bool) -> Skeleton:
     masked = mask(view)
     sieve = Sieve(masked, records_kept=cpp)
     sieve.run()
-    starts = clean(sieve.text, masked.defined)
-    return Skeleton(bytes(sieve.text), tuple(sieve.errors), starts, masked.macros)
+    cleaned = clean(sieve.text, masked.defined, cpp=cpp)
+    return Skeleton(bytes(sieve.text), tuple(sieve.errors), cleaned.starts, cleaned.blocks, masked.macros)
 
 
 def _started(symbol: Symbol, starts: Mapping[int, int]) -> Symbol:

@@ -6,9 +6,11 @@ A word in capitals may be a macro or a type. It is a macro where the declaration
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from mcp_offload.models import Span
+from mcp_offload.models import Span, Symbol
+from mcp_offload.outline.raw import raw
 
 _VISIBLE = re.compile(rb"\S")
 _END = re.compile(rb"[;{}]")
@@ -58,14 +60,23 @@ class _Item(NamedTuple):
         return self.group.end if self.group else self.word.end
 
 
-def clean(text: bytearray, defined: frozenset[bytes]) -> dict[int, int]:
-    """Blank macros in all declarations of a skeleton; ``defined`` are those the text itself defines.
+@dataclass(slots=True)
+class Cleaned:
+    """What cleaning found out.
 
-    Returns where declarations really start, by where they seem to start after blanking.
+    ``starts``: where declarations really start, by where they seem to start after blanking.
+    ``blocks``: functions whose whole head is a macro call.
     """
+
+    starts: dict[int, int] = field(default_factory=dict[int, int])
+    blocks: list[Symbol] = field(default_factory=list[Symbol])
+
+
+def clean(text: bytearray, defined: frozenset[bytes], *, cpp: bool) -> Cleaned:
+    """Blank macros in all declarations of a skeleton; ``defined`` are those the text itself defines."""
     code = bytes(text)
     macros = (defined | _KNOWN) - _KEYWORDS
-    starts: dict[int, int] = {}
+    cleaned = Cleaned()
     owners: list[bytes] = []
     begin = 0
     for match in _END.finditer(code + b"}"):
@@ -75,14 +86,36 @@ def clean(text: bytearray, defined: frozenset[bytes]) -> dict[int, int]:
             first = _after_labels(code, text, begin, match.start())
             items = _items(code, first, match.start(), macros)
             owner = _owner(items)
-            if items and items[0].word.text != b",":
+            if not cpp and match[0] == b"{" and _is_block(items):
+                _take_block(code, text, items, match.start(), cleaned)
+            elif items and items[0].word.text != b",":
                 cut = _macros(items, match[0], owners[-1] if owners else b"")
                 for span in [*cut, *_parameter_macros(code, items, macros)]:
                     text[span.start_byte : span.end_byte] = b" " * (span.end_byte - span.start_byte)
-                _note_start(code, text, (first, match.start()), cut, starts)
+                _note_start(code, text, (first, match.start()), cut, cleaned.starts)
         _nest(owners, match[0], owner)
         begin = match.end()
-    return starts
+    return cleaned
+
+
+def _is_block(items: list[_Item]) -> bool:
+    """True for ``TEST(a, b)`` before a brace; C++ reads it as a constructor, C not at all."""
+    if not items or not items[-1].macro or items[-1].group is None:
+        return False
+    return all(item.macro or item.word.text in _SPECIFIERS for item in items)
+
+
+def _take_block(code: bytes, text: bytearray, items: list[_Item], brace: int, cleaned: Cleaned) -> None:
+    end = code.find(b"}", brace) + 1 or len(code)
+    item, first = items[-1], len(items) - 1
+    while first > 0 and items[first - 1].word.text in _SPECIFIERS:
+        first -= 1
+    start, group = items[first].word.start, item.group or item.word
+    name = item.word.text.decode("utf-8", "replace")
+    params = code[group.start : group.end].decode("utf-8", "replace")
+    sig, body = (start, group.end), (brace, end)
+    cleaned.blocks.append(raw((name,), "function", (start, end), params=params, sig=sig, body=body))
+    text[items[0].word.start : end] = b" " * (end - items[0].word.start)
 
 
 def _after_space(code: bytes, begin: int, end: int) -> int:

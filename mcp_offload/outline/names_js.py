@@ -149,5 +149,6 @@ def _module(node: Node, rule: Rule, view: bytes) -> list[Found]:
     if name.type == "string":
         path: tuple[str, ...] = (unquoted(text),)
     else:
-        path = tuple(part.strip() for part in re.split(r"::|\.", text) if part.strip())
+        parts = (part.strip().removeprefix("inline ") for part in re.split(r"::|\.", text))
+        path = tuple(part for part in parts if part)
     return [Found(path, rule.kind, rule.inside, None, body)]

@@ -67,6 +67,11 @@ def test_a_block_of_a_test_framework_is_a_function() -> None:
     ]
 
 
+def test_a_block_behind_a_macro_call_is_a_function_in_c_too() -> None:
+    source = "EXPORT(f);\nSYSCALL2(open, const char *, name)\n{\n  g();\n}\nstatic TEST(a, b) {\n}\nint z;\n"
+    assert c(source) == ["SYSCALL2 function 2-5", "TEST function 6-7", "z variable 8-8"]
+
+
 def test_functions_that_take_or_return_structs_are_functions() -> None:
     source = "int f(struct tm *t) {\n}\nstruct tm *g(void) {\n}\nvoid (*h(int a))(void) {\n}\n"
     assert c(source) == ["f function 1-2", "g function 3-4", "h function 5-6"]
