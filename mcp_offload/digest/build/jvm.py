@@ -34,7 +34,7 @@ _GOAL_TAIL: Final = re.compile(r" -> \[Help \d+\]$")
 _GOAL_PARTS: Final = re.compile(
     r"^(?P<plugin>\S+)(?: \([^)]*\))? on project (?P<project>[^:]+): (?P<message>.*)$"
 )
-_MAVEN_SYMBOL: Final = re.compile(r"^\[ERROR\]\s+symbol:\s+(?P<symbol>.*)$")
+_MAVEN_SYMBOL: Final = re.compile(r"^(?:\[ERROR\])?\s+symbol:\s+(?P<symbol>.*)$")
 _GRADLE_WRONG: Final = re.compile(r"^\* What went wrong:")
 _GRADLE_TASK: Final = re.compile(r"^Execution failed for task '(?P<task>[^']+)'\.")
 _GRADLE_CAUSE: Final = re.compile(r"^\s*> (?P<message>.+)$")
@@ -122,6 +122,7 @@ class Jvm:
         if symbol and draft.message.startswith("cannot find symbol"):
             draft.message = f"cannot find symbol: symbol:   {symbol['symbol']}"
             draft.name = f"cannot find symbol: {symbol['symbol']}"
+            draft.start, draft.number = draft.start or draft.number, number
             draft.key = (draft.file, draft.line, draft.column, draft.message)
         elif draft.tool == "scalac" and re.match(r"^\s*\|\s+\w", text) and draft.message.endswith("Error"):
             draft.message = text.strip(" |")

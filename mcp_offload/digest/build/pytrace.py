@@ -29,6 +29,7 @@ _SOFTENED: Final = re.compile(
     r"(?i)\bretry|\bretrying|\bignor(?:ed|ing)\b|\bfall(?:ing)? ?back\b|\brecover"
     r"|\bskipping\b|\bcontinuing\b|\bhandled\b"
 )
+_GOES_ON: Final = re.compile(r"^(?:\[?\d{4}-\d\d-\d\d[ T][\d:.,]+\S* .{0,40})?\b(?:INFO|DEBUG)\b")
 _WRAPPER: Final = re.compile(
     r"CalledProcessError|^SystemExit|failed!$|returned non-zero exit status"
     r"|ChildFailedError|ProcessRaisedException"
@@ -215,7 +216,8 @@ class PythonTrace:
         if _EXIT.search(text):
             self._ended = True
             return 0
-        if number <= self._watch + 3 and not text.startswith("+") and _SOFTENED.search(text):
+        near = number <= self._watch + 3 and not text.startswith("+")
+        if _GOES_ON.search(text) or (near and _SOFTENED.search(text)):
             self._softened = True
         return left
 
@@ -236,7 +238,7 @@ class PythonTrace:
         if _EXHAUSTED.search(chain.last.message):
             return True
         if chain.logged:
-            return final and (chain.verdict == "ended" or end - chain.watch <= 10)
+            return chain.verdict == "ended" if chain.verdict else final and end - chain.watch <= 2
         if chain.verdict:
             return chain.verdict == "ended"
         return end - chain.watch <= _NEAR_LINES
