@@ -65,6 +65,7 @@ class Commit:
         with suppress(StoreError):  # committed: what is left to delete is deleted by the next writer
             reclaim.delete_doomed(self._session, self._config.failpoints)
             self._session.restore_ballast()
+        self._config.failpoints.hit("commit.done")
         return results
 
     def _take_back(self, puts: Sequence[NewVersion]) -> None:

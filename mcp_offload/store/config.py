@@ -43,6 +43,7 @@ class StoreConfig:
     """Everything a store needs to know; see :class:`mcp_offload.settings.Settings` for the meanings.
 
     Attributes:
+        wal_limit_bytes: size of the write-ahead log above which a writer folds it into the catalog.
         lock_timeout_seconds: longest wait for another process before ``StoreBusyError``.
         clock: POSIX seconds; replaced in tests of ages.
         failpoints: for tests; see :mod:`mcp_offload.store.failpoints`.
@@ -55,6 +56,7 @@ class StoreConfig:
     max_artifact_bytes: int = 8 * GIB
     ttl_seconds: int = 7 * 24 * 3600
     reserve_bytes: int = 64 * MIB
+    wal_limit_bytes: int = WAL_LIMIT_BYTES
     lock_timeout_seconds: float = 10.0
     clock: Callable[[], float] = time.time
     failpoints: Failpoints = field(default_factory=Failpoints)

@@ -17,7 +17,7 @@ import apsw
 from mcp_offload.errors import StoreBusyError, StoreError, StoreFullError
 from mcp_offload.store import schema
 from mcp_offload.store.blobs import BlobDir
-from mcp_offload.store.config import BALLAST_BYTES, WAL_LIMIT_BYTES, StoreConfig
+from mcp_offload.store.config import BALLAST_BYTES, StoreConfig
 from mcp_offload.store.faults import translated
 from mcp_offload.store.locks import Gate, SessionLost, WriterLock
 from mcp_offload.store.places import ensure_private_dir
@@ -167,7 +167,7 @@ class Session:
         return os.stat(self._path).st_size
 
     def _checkpoint_if_large(self) -> None:
-        if self.wal_bytes() > WAL_LIMIT_BYTES:
+        if self.wal_bytes() > self._config.wal_limit_bytes:
             self.checkpoint()
 
     def checkpoint(self) -> None:

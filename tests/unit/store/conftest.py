@@ -1,32 +1,22 @@
-"""A store in a temporary directory, a clock that tests move, and a short way to put content."""
+"""A store in a temporary directory."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import pytest
 
-from mcp_offload.models import Artifact, FileStamp, Kind, Version
-from mcp_offload.store import Failpoints, NewVersion, Store, StoreConfig
-
-MIB = 1024 * 1024
+from mcp_offload.store import Failpoints, Store, StoreConfig
+from tests.unit.store.helpers import Clock, Put, putter, quick_folder
 
 
-class Clock:
-    """POSIX seconds that move only when told to."""
-
-    def __init__(self) -> None:
-        self.now = 1_700_000_000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-class Put(Protocol):
-    def __call__(self, data: bytes, **options: Any) -> tuple[Artifact, Version, bool]: ...
+@pytest.fixture
+def tmp_path() -> Iterator[Path]:
+    with quick_folder() as folder:
+        yield folder
 
 
 @pytest.fixture
@@ -64,41 +54,3 @@ def store(opened: Callable[..., Store]) -> Store:
 @pytest.fixture
 def put(store: Store) -> Put:
     return putter(store)
-
-
-def putter(store: Store, workspace: str = "w") -> Put:
-    def put(
-        data: bytes,
-        *,
-        name: str = "x",
-        kind: Kind = Kind.FILE,
-        path: str | None = None,
-        view: bytes | None = None,
-        number: int | None = None,
-        stamp: FileStamp | None = None,
-    ) -> tuple[Artifact, Version, bool]:
-        with store.stage([data]) as staged, store.stage([view or b""]) as staged_view:
-            new = NewVersion(
-                staged=staged,
-                view=None if view is None else staged_view,
-                kind=kind,
-                name=name,
-                source_path=path,
-                number=number,
-                encoding="utf-8",
-                lines=staged.lines,
-                stamp=stamp,
-            )
-            (result,) = store.commit(workspace, [new])
-        return result
-
-    return put
-
-
-def content(store: Store, version: Version) -> bytes:
-    with store.open_raw(version) as reader:
-        return b"".join(reader.chunks(100_000))
-
-
-def blob_files(config: StoreConfig) -> list[Path]:
-    return sorted((Path(config.store_dir) / "blobs").iterdir())

@@ -4,8 +4,7 @@ import pytest
 
 from mcp_offload.errors import InvalidArgumentError
 from mcp_offload.store import Store
-
-from .conftest import Clock, Put
+from tests.unit.store.helpers import Clock, Put
 
 
 def test_outlines_are_found_by_key_and_replaced(store: Store, put: Put) -> None:

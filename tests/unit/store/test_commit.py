@@ -17,8 +17,7 @@ from mcp_offload.errors import (
 )
 from mcp_offload.models import FileStamp, Kind
 from mcp_offload.store import NewVersion, Store, StoreConfig
-
-from .conftest import Clock, Put, blob_files, content, putter
+from tests.unit.store.helpers import Clock, Put, blob_files, content, putter
 
 LARGE = b"a line of text\n" * 5000
 OTHER = b"another line\n" * 5000

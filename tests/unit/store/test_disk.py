@@ -12,8 +12,7 @@ import pytest
 from mcp_offload.errors import HandleGoneError, StoreError, StoreFullError
 from mcp_offload.store import Store, StoreConfig
 from mcp_offload.store.blobs import BlobDir
-
-from .conftest import MIB, Clock, blob_files, content, putter
+from tests.unit.store.helpers import MIB, Clock, blob_files, content, putter
 
 
 class Disk:
@@ -101,7 +100,9 @@ def test_a_refused_write_makes_room_and_goes_on(opened: Callable[..., Store], cl
         store.version("w", 1)
 
 
-def test_a_refused_write_with_nothing_to_evict_is_told(opened: Callable[..., Store], config: StoreConfig) -> None:
+def test_a_refused_write_with_nothing_to_evict_is_told(
+    opened: Callable[..., Store], config: StoreConfig
+) -> None:
     store = opened("stage.writing=edquot")
     with pytest.raises(StoreFullError):
         putter(store)(text("a"))
@@ -109,7 +110,9 @@ def test_a_refused_write_with_nothing_to_evict_is_told(opened: Callable[..., Sto
     assert content(store, putter(store)(text("a"))[1]) == text("a")
 
 
-@pytest.mark.parametrize("step", ["stage.opened", "stage.written", "blob.linking", "evict.rows", "mark.locked"])
+@pytest.mark.parametrize(
+    "step", ["stage.opened", "stage.written", "blob.linking", "evict.rows", "mark.locked"]
+)
 def test_a_full_disk_at_any_step_is_told_and_the_store_goes_on(
     opened: Callable[..., Store], clock: Clock, step: str
 ) -> None:
@@ -204,7 +207,9 @@ def test_a_disk_filled_by_others_refuses_clearly_and_recovers(
     assert store.check(deep=True).problems == ()
 
 
-def test_a_full_disk_can_still_be_released_from_and_opened(opened: Callable[..., Store], small_disk: Path) -> None:
+def test_a_full_disk_can_still_be_released_from_and_opened(
+    opened: Callable[..., Store], small_disk: Path
+) -> None:
     place = str(small_disk / "store")
     store = opened(store_dir=place)
     kept = putter(store)(text("a"), name="a")[1]

@@ -11,8 +11,7 @@ from mcp_offload.errors import HandleGoneError, HandleNotFoundError, QuotaExceed
 from mcp_offload.models import Kind
 from mcp_offload.store import Store, StoreConfig
 from mcp_offload.store.config import TOMBSTONE_SECONDS
-
-from .conftest import Clock, Put, blob_files, content, putter
+from tests.unit.store.helpers import Clock, Put, blob_files, content, putter
 
 KB100 = 100_000
 

@@ -12,8 +12,7 @@ from mcp_offload.models import Span
 from mcp_offload.store import BlobReader, Store, StoreConfig
 from mcp_offload.store.config import BLOCK_BYTES
 from mcp_offload.store.newlines import NewlineCounter
-
-from .conftest import Put, blob_files
+from tests.unit.store.helpers import Put, blob_files
 
 
 def reader(data: bytes) -> BlobReader:

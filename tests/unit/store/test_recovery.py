@@ -12,8 +12,7 @@ from mcp_offload.errors import HandleGoneError
 from mcp_offload.store import Store, StoreConfig
 from mcp_offload.store.recovery import boot_id
 from mcp_offload.store.sql import Database
-
-from .conftest import blob_files, content, putter
+from tests.unit.store.helpers import blob_files, content, putter
 
 pytestmark = pytest.mark.skipif(boot_id() is None, reason="this system does not say when it was started")
 

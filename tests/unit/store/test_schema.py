@@ -13,8 +13,7 @@ from mcp_offload.store import Failpoints, Store, StoreConfig
 from mcp_offload.store import schema as schema_module
 from mcp_offload.store.schema import STEPS
 from mcp_offload.store.sql import Database
-
-from .conftest import content, putter
+from tests.unit.store.helpers import content, putter
 
 
 def first_version(config: StoreConfig) -> None:

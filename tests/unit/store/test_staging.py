@@ -13,8 +13,7 @@ from mcp_offload.models import Kind
 from mcp_offload.store import NewVersion, Store, StoreConfig
 from mcp_offload.store import blobs as blobs_module
 from mcp_offload.store.config import INLINE_MAX_BYTES
-
-from .conftest import MIB, Put, blob_files, content, putter
+from tests.unit.store.helpers import MIB, Put, blob_files, content, putter
 
 SIZES = [0, 1, INLINE_MAX_BYTES, INLINE_MAX_BYTES + 1, 300_000, 3 * MIB + 17]
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -22,8 +20,7 @@ from mcp_offload.errors import (
 from mcp_offload.models import Kind, Version
 from mcp_offload.store import Failpoints, NewVersion, Store, StoreConfig
 from mcp_offload.store.config import TOMBSTONE_SECONDS
-
-from .conftest import Clock
+from tests.unit.store.helpers import Clock, quick_folder
 
 WORKSPACES = ("w", "v")
 PATHS = (None, "/a", "/b")
@@ -35,6 +32,7 @@ FAIL_STEPS = ("blob.linked", "commit.rows", "commit.before", "evict.rows", "rele
 contents = st.builds(
     lambda size, mark: ((mark + "\n") * (size // 2)).encode(), st.sampled_from(SIZES), st.sampled_from("abcd")
 )
+large = st.builds(lambda mark: ((mark + "\n") * 50_000).encode(), st.sampled_from("abcdefghijkl"))
 
 
 @dataclass
@@ -53,13 +51,21 @@ class Known:
     def latest(self) -> int:
         return max([*self.versions, *self.gone])
 
+    def lose_all(self, reason: str) -> None:
+        """Once the whole artifact is gone, its reason may stand for those of all its versions."""
+        self.gone.update({version: set() for version in self.versions})
+        self.versions.clear()
+        for reasons in self.gone.values():
+            reasons.add(reason)
+
 
 class StoreMachine(RuleBasedStateMachine):
     """Two workspaces and two openings of one store, with a quota that a few contents fill."""
 
     @initialize()
     def start(self) -> None:
-        self.root = Path(tempfile.mkdtemp(prefix="store-machine-"))
+        self.folder = quick_folder()
+        self.root = self.folder.__enter__()
         self.clock = Clock()
         self.known: dict[tuple[str, int], Known] = {}
         self.lost: set[tuple[str, int]] = set()
@@ -83,7 +89,7 @@ class StoreMachine(RuleBasedStateMachine):
         if hasattr(self, "root"):
             for store in self.stores:
                 store.close()
-            shutil.rmtree(self.root)
+            self.folder.__exit__(None, None, None)
 
     # --- what may happen ---
 
@@ -132,8 +138,31 @@ class StoreMachine(RuleBasedStateMachine):
                 store.close()
         self.acknowledge(workspace, artifact.number, version, data, is_new, kind, path)
 
+    @rule(
+        workspace=st.sampled_from(WORKSPACES),
+        data=st.lists(large, min_size=2, max_size=5, unique=True),
+        path=st.sampled_from(PATHS),
+    )
+    def fill(self, workspace: str, data: list[bytes], path: str | None) -> None:
+        """Put so much that something must be evicted."""
+        for each in data:
+            self.put(0, workspace, each, None, path, Kind.FILE, None)
+
+    @rule(workspace=st.sampled_from(WORKSPACES), data=large, view=large, name=st.sampled_from("xyz"))
+    def put_view_then_stored(self, workspace: str, data: bytes, view: bytes, name: str) -> None:
+        """The view of one artifact is what another one stores."""
+        self.put(0, workspace, data, view, "/" + name, Kind.FILE, None)
+        self.put(1, workspace, view, None, None, Kind.LOG, None)
+
     def acknowledge(
-        self, workspace: str, number: int, version: Version, data: bytes, new: bool, kind: Kind, path: str | None
+        self,
+        workspace: str,
+        number: int,
+        version: Version,
+        data: bytes,
+        new: bool,
+        kind: Kind,
+        path: str | None,
     ) -> None:
         key = (workspace, number)
         if key not in self.known:
@@ -218,8 +247,7 @@ class StoreMachine(RuleBasedStateMachine):
         known = self.known[workspace, number]
         report = self.stores[which].release(workspace, [number])
         assert report.versions == len(known.versions)
-        known.gone.update({version: {"released"} for version in known.versions})
-        known.versions.clear()
+        known.lose_all("released")
         known.pinned = False
 
     @rule(which=st.integers(0, 1), data=st.data(), pinned=st.booleans())
@@ -243,8 +271,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.stores[which].gc()
         for known in self.known.values():
             if known.versions and not known.pinned and known.used_at < self.clock.now - TTL_SECONDS:
-                known.gone.update({version: {"expired"} for version in known.versions})
-                known.versions.clear()
+                known.lose_all("expired")
         self.notice_evictions()
         assert self.stores[which].check().orphans == 0
 
@@ -254,11 +281,13 @@ class StoreMachine(RuleBasedStateMachine):
         self.stores[which] = self.open()
 
     @rule(workspace=st.sampled_from((None, *WORKSPACES)))
+    @precondition(lambda self: self.clock.now % 3 == 0)  # seldom, so that more can gather
     def purge(self, workspace: str | None) -> None:
         self.stores[0].purge(workspace)
         self.forget([key for key in self.known if workspace in {None, key[0]}])
 
     @rule()
+    @precondition(lambda self: self.clock.now % 5 == 0)
     def wipe(self) -> None:
         shutil.rmtree(self.root / "store")
         self.forget(list(self.known))

@@ -11,8 +11,7 @@ import pytest
 from mcp_offload.errors import HandleGoneError, HandleNotFoundError, StoreError
 from mcp_offload.models import Kind
 from mcp_offload.store import NewVersion, Store, StoreConfig
-
-from .conftest import content, putter
+from tests.unit.store.helpers import content, putter
 
 DATA = b"some text\n" * 5000
 
