@@ -31,7 +31,6 @@ def export(
     """
     destination = ctx.roots.confine(path)
     target = resolve(ctx, handle, session, monitor)
-    hasher = blake3()
     if target.selector is None:
         version = target.base if target.stated else target.newest
         chunks = _whole(ctx, version, monitor)
@@ -41,23 +40,36 @@ def export(
         version = selection.version
         chunks = _part(ctx, version, selection.span.start_byte, selection.span.end_byte)
         printed = handle_of(target.artifact, version.version, target.selector)
-    size = 0
-
-    def written() -> Iterator[bytes]:
-        nonlocal size
-        for chunk in chunks:
-            size += len(chunk)
-            hasher.update(chunk)
-            yield chunk
-        if target.selector is None and hasher.hexdigest() != version.blake3:
-            raise CorruptBlobError(
-                f"The stored bytes of {printed} no longer match their hash; "
-                f"{destination.absolute} was not written. Store the source again."
-            )
-
+    written = _Written(chunks)
     durable = ctx.settings.durability == "host"
-    create_file(destination, written(), overwrite=overwrite, durable=durable)
-    return ExportResult(printed, destination.absolute, size, hasher.hexdigest())
+    whole = version.blake3 if target.selector is None else None
+    create_file(destination, written.checked(printed, whole), overwrite=overwrite, durable=durable)
+    return ExportResult(printed, destination.absolute, written.size_bytes, written.hasher.hexdigest())
+
+
+class _Written:
+    """Passes chunks on and knows their size and hash afterwards."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self.hasher = blake3()
+        self.size_bytes = 0
+        self._chunks = chunks
+
+    def checked(self, handle: str, expected: str | None) -> Iterator[bytes]:
+        """Yield the chunks.
+
+        Raises:
+            CorruptBlobError: at the end, where their hash is not ``expected``.
+        """
+        for chunk in self._chunks:
+            self.size_bytes += len(chunk)
+            self.hasher.update(chunk)
+            yield chunk
+        if expected is not None and self.hasher.hexdigest() != expected:
+            raise CorruptBlobError(
+                f"The stored bytes of {handle} no longer match their hash; nothing was written. "
+                "Store the source again."
+            )
 
 
 def stream(ctx: Context, handle: str, session: Session, monitor: Monitor) -> Iterator[bytes]:

@@ -9,19 +9,17 @@ from mcp_offload.errors import (
     InvalidArgumentError,
     NothingStoredError,
 )
-from mcp_offload.handle import BytesSelector, PathRef, parse_handle
+from mcp_offload.handle import BytesSelector
 from mcp_offload.models import (
     Artifact,
     Monitor,
     SearchResult,
-    StoreManyResult,
     Symbol,
     SymbolEntry,
     SymbolHits,
     Version,
 )
 from mcp_offload.service.context import Context, Session, handle_of
-from mcp_offload.service.ingest import Named, store_source
 from mcp_offload.service.limits import Limits
 from mcp_offload.service.outlines import (
     load_outline,
@@ -35,6 +33,7 @@ from mcp_offload.service.render import outline_line
 from mcp_offload.service.resolve import refreshed, resolve
 from mcp_offload.service.search import SearchOptions, SearchTarget, search_targets
 from mcp_offload.service.select import select
+from mcp_offload.service.survey import files_below
 from mcp_offload.service.window import Budget, Display
 
 DEFAULT_HITS = 200
@@ -104,21 +103,10 @@ def find_symbols(
 def _given(ctx: Context, handles: Sequence[str], session: Session, monitor: Monitor) -> list[SearchTarget]:
     targets: list[SearchTarget] = []
     for handle in handles:
-        files = _files_below(ctx, handle, monitor)
-        targets += [_target_of(ctx, file, session, monitor) for file in files or (handle,)]
+        for file in files_below(ctx, handle, monitor):
+            targets.append(_target_of(ctx, file, session, monitor))
     # A handle named twice would give every hit twice.
     return list({(t.handle, t.first_line, t.last_line): t for t in targets}.values())
-
-
-def _files_below(ctx: Context, handle: str, monitor: Monitor) -> list[str]:
-    """The artifacts of a directory or glob; empty for anything else."""
-    ref = parse_handle(handle).artifact
-    if not isinstance(ref, PathRef):
-        return []
-    if not ctx.roots.is_directory(ctx.roots.confine(ref.path)) and not any(c in ref.path for c in "*?["):
-        return []
-    stored = store_source(ctx, handle.strip(), Named(), monitor)
-    return [result.handle for result in stored.stored] if isinstance(stored, StoreManyResult) else []
 
 
 def _target_of(ctx: Context, text: str, session: Session, monitor: Monitor) -> SearchTarget:
@@ -192,7 +180,7 @@ _Table = tuple[Artifact, Version, Sequence[Symbol]]
 
 def _tables_of(ctx: Context, handles: Sequence[str], session: Session, monitor: Monitor) -> Iterator[_Table]:
     for handle in handles:
-        for file in _files_below(ctx, handle, monitor) or (handle,):
+        for file in files_below(ctx, handle, monitor):
             target = resolve(ctx, file, session, monitor)
             version = target.base if target.stated else target.newest
             session.show(target.artifact.number, version.version)

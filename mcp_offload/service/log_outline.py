@@ -1,13 +1,14 @@
-"""The outline of a log: its digest, then every failure, then its phases, groups and suites."""
+"""The outline of a log: its digest, then every failure, or where none failed its phases and suites."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from mcp_offload.digest import Digest
 from mcp_offload.handle import LinesSelector
-from mcp_offload.models import Artifact, Monitor, OutlineResult, SymbolEntry, Version
+from mcp_offload.models import Artifact, DigestResult, SilentMonitor, SymbolEntry, Version
 from mcp_offload.service.context import Context, handle_of
 from mcp_offload.service.digests import digest_of, digest_result, failure_entry
-from mcp_offload.service.ingest import version_tokens
 from mcp_offload.service.limits import Limits
 from mcp_offload.service.outlines import outline_of, symbol_entry
 from mcp_offload.service.render import outline_line
@@ -18,47 +19,42 @@ DIGEST_SHARE = 3
 
 
 def log_outline(
-    ctx: Context, artifact: Artifact, version: Version, limits: Limits, monitor: Monitor
-) -> OutlineResult:
-    """The outline of a whole log or test run within a budget.
+    ctx: Context, artifact: Artifact, version: Version, limits: Limits, part: tuple[int, int] | None
+) -> tuple[list[SymbolEntry], list[SymbolEntry], DigestResult | None]:
+    """The entries of a log's outline that fit, those that do not, and the digest above them.
 
-    A log in which nothing is recognised is divided by lines.
+    Entries are in the order of their first lines, so that outlining the lines from the first one left
+    out goes on exactly there. ``part`` keeps those that start within some lines, without the digest. A
+    log in which nothing is recognised is divided by lines.
     """
-    digest = digest_of(ctx, artifact, version, monitor)
-    shown = digest_result(ctx, artifact, version, monitor, min(600, limits.max_tokens // DIGEST_SHARE))
-    entries = _failures(artifact, version, digest) + _sections(artifact, version, digest)
+    silent = SilentMonitor()
+    digest = digest_of(ctx, artifact, version, silent)
+    shown = None
+    tokens, size = limits.max_tokens - HEADER_TOKENS, limits.max_bytes - HEADER_BYTES
+    if part is None:
+        shown = digest_result(ctx, artifact, version, silent, min(600, limits.max_tokens // DIGEST_SHARE))
+        tokens -= shown.tokens
+        size -= len(shown.text.encode("utf-8", "replace"))
+    entries = _failures(artifact, version, digest) or _sections(artifact, version, digest)
     if not entries:
-        table = outline_of(ctx, artifact, version, monitor)
+        table = outline_of(ctx, artifact, version, silent)
         entries = [symbol_entry(artifact, version, symbol) for symbol in table.symbols]
-    tokens = limits.max_tokens - HEADER_TOKENS - shown.tokens
-    size = limits.max_bytes - HEADER_BYTES - len(shown.text.encode("utf-8", "replace"))
-    kept: list[SymbolEntry] = []
-    for entry in entries:
+    first, last = part or (1, version.lines)
+    entries = [entry for entry in entries if first <= entry.start_line <= last]
+    entries.sort(key=lambda entry: entry.start_line)
+    kept = _fitting(ctx, entries, tokens, size)
+    return entries[:kept], entries[kept:], shown
+
+
+def _fitting(ctx: Context, entries: Sequence[SymbolEntry], tokens: int, size: int) -> int:
+    """How many entries fit; at least one, so that paging goes on."""
+    for kept, entry in enumerate(entries):
         line = outline_line(entry) + "\n"
         tokens -= ctx.counter.count(line)
         size -= len(line.encode("utf-8", "replace"))
         if kept and (tokens < 0 or size < 0):
-            break
-        kept.append(entry)
-    left = entries[len(kept) :]
-    rest = None
-    if left:
-        first = min(entry.start_line for entry in left)
-        rest = handle_of(artifact, version.version, LinesSelector(first, version.lines))
-    return OutlineResult(
-        handle=handle_of(artifact, version.version),
-        name=artifact.name,
-        language=version.language,
-        parsed=True,
-        reason=None,
-        symbols=tuple(kept),
-        bytes=version.size_bytes,
-        lines=version.lines,
-        tokens=version_tokens(ctx, version, count=True),
-        omitted=len(left),
-        rest=rest,
-        digest=shown,
-    )
+            return kept
+    return len(entries)
 
 
 def _failures(artifact: Artifact, version: Version, digest: Digest) -> list[SymbolEntry]:

@@ -45,41 +45,78 @@ def outline(
     Raises:
         what resolving raises.
     """
-    ref = parse_handle(text).artifact
-    if isinstance(ref, PathRef):
-        confined = ctx.roots.confine(ref.path)
-        if ctx.roots.is_directory(confined) or any(mark in ref.path for mark in "*?["):
-            stored = store_source(ctx, text.strip(), Named(), monitor)
-            if isinstance(stored, StoreManyResult):
-                return directory_map(ctx, stored, limits, monitor)
+    if (stored := _directory(ctx, text, monitor)) is not None:
+        return directory_map(ctx, stored, limits, monitor)
     target = resolve(ctx, text, session, monitor)
     version = target.base if target.stated else target.newest
     target = replace(target, base=version)
-    if target.selector is None and has_digest(target.artifact, version):
-        session.show(target.artifact.number, version.version)
-        return log_outline(ctx, target.artifact, version, limits, monitor)
-    table = outline_of(ctx, target.artifact, version, monitor)
     session.show(target.artifact.number, version.version)
+    if has_digest(target.artifact, version) and isinstance(target.selector, LinesSelector | None):
+        return _of_log(ctx, target, limits, monitor)
+    table = outline_of(ctx, target.artifact, version, monitor)
     inside = _inside(ctx, target, table, monitor)
     kept, rest_line = _fitting(ctx, target.artifact, version, inside, limits)
-    handle = handle_of(target.artifact, version.version, target.selector)
     rest = None
     if rest_line is not None:
-        last = max(s.end_line for s in inside)
-        rest = handle_of(target.artifact, version.version, LinesSelector(rest_line, last))
-    return OutlineResult(
-        handle=handle,
-        name=target.artifact.name,
+        rest = handle_of(
+            target.artifact, version.version, LinesSelector(rest_line, max(s.end_line for s in inside))
+        )
+    return replace(
+        _described(ctx, target),
         language=table.language,
         parsed=table.parsed,
         reason=table.reason,
         symbols=tuple(symbol_entry(target.artifact, version, s) for s in kept),
-        bytes=version.size_bytes,
-        lines=version.lines,
-        tokens=version_tokens(ctx, version, count=True),
         omitted=len(inside) - len(kept),
         rest=rest,
     )
+
+
+def _described(ctx: Context, target: Target) -> OutlineResult:
+    """What an outline says of the artifact itself."""
+    version = target.base
+    return OutlineResult(
+        handle=handle_of(target.artifact, version.version, target.selector),
+        name=target.artifact.name,
+        language=version.language,
+        parsed=True,
+        reason=None,
+        symbols=(),
+        bytes=version.size_bytes,
+        lines=version.lines,
+        tokens=version_tokens(ctx, version, count=True),
+    )
+
+
+def _of_log(ctx: Context, target: Target, limits: Limits, monitor: Monitor) -> OutlineResult:
+    version, part = target.base, None
+    if target.selector is not None:
+        span = select(ctx, target, monitor).span
+        with ctx.store.open_view(version) as view:
+            part = view.line_of(span.start_byte), view.line_of(max(span.start_byte, span.end_byte - 1))
+    kept, left, digest = log_outline(ctx, target.artifact, version, limits, part)
+    rest = None
+    if left:
+        last = version.lines if part is None else part[1]
+        rest = handle_of(target.artifact, version.version, LinesSelector(left[0].start_line, last))
+    return replace(_described(ctx, target), symbols=tuple(kept), omitted=len(left), rest=rest, digest=digest)
+
+
+def _directory(ctx: Context, text: str, monitor: Monitor) -> StoreManyResult | None:
+    """The files of a path that is a directory or glob, stored; None for anything else."""
+    ref = parse_handle(text).artifact
+    if not isinstance(ref, PathRef):
+        return None
+    if not ctx.roots.is_directory(ctx.roots.confine(ref.path)) and not any(c in ref.path for c in "*?["):
+        return None
+    stored = store_source(ctx, text.strip(), Named(), monitor)
+    return stored if isinstance(stored, StoreManyResult) else None
+
+
+def files_below(ctx: Context, text: str, monitor: Monitor) -> list[str]:
+    """The handles that a handle or path stands for: the files of a directory or glob, else itself."""
+    stored = _directory(ctx, text, monitor)
+    return [text] if stored is None else [result.handle for result in stored.stored]
 
 
 def directory_map(ctx: Context, stored: StoreManyResult, limits: Limits, monitor: Monitor) -> MapResult:
