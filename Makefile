@@ -75,7 +75,7 @@ bench: $(VENV)/.stamp-dev ## measure; every figure is a ratio to a floor of the 
 	@$(BIN)/python -m tests.benchmarks --write docs/benchmarks.md $(BENCH_ARGS)
 
 docs: $(VENV)/.stamp-dev ## write docs/reference anew from the code
-	@$(BIN)/python tools/write_reference.py
+	@$(BIN)/python docs/reference/generate.py
 
 generate: $(VENV)/.stamp-dev ## record the answers that the front gives at once anew
 	@$(BIN)/python -m mcp_offload.server.snapshot

@@ -19,7 +19,7 @@ PAGES = ("cli.md", "errors.md", "json.md", "settings.md", "tools.md")
 
 @pytest.fixture(scope="module")
 def writer() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("write_reference", ROOT / "tools" / "write_reference.py")
+    spec = importlib.util.spec_from_file_location("generate_reference", REFERENCE / "generate.py")
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

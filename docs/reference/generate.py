@@ -23,7 +23,7 @@ from mcp_offload.cli.main import error_code
 from mcp_offload.cli.parser import build_parser
 from mcp_offload.settings import Settings
 
-REFERENCE = Path(__file__).resolve().parents[1] / "docs" / "reference"
+REFERENCE = Path(__file__).resolve().parent
 NOTICE = "<!-- Written by `make docs`; edit the code instead. -->\n\n"
 
 RESULTS = {
