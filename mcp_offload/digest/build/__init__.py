@@ -13,6 +13,7 @@ from . import (
     gnu,
     harness,
     jvm,
+    lastwords,
     link,
     make,
     msbuild,
@@ -44,5 +45,6 @@ FAMILIES: Final[tuple[Family, ...]] = (
     crashes.FAMILY,
     make.FAMILY,
     harness.SHELL,
+    lastwords.FAMILY,
     harness.MOZHARNESS,
 )

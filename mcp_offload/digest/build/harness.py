@@ -52,7 +52,7 @@ class ShellTrace:
         command, rest = found["command"], (found["rest"] or "").strip()
         if command == "echo":
             if self._said is None and len(rest.strip("'\"")) > 3:
-                self._said = (number + 1, rest.strip("'\""))
+                self._said = (number, rest.strip("'\""))
             return 1
         if command == "exit" and rest.isdigit() and int(rest) and self._said is not None:
             at, message = self._said

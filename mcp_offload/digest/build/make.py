@@ -22,6 +22,10 @@ _SUFFIX: Final = re.compile(r"\.o(?:bj)?(?:\.ddi|\.d)?$|\.pcm$")
 _CAUSE: Final = re.compile(
     r"^(?:ERROR|Error|error|FATAL|Fatal|fatal|fatal error)(?: \w+)?: (?P<message>\S.*)$"
 )
+_WRAPPER: Final = re.compile(
+    r"could not compile|aborting due to|.*command .* failed|linker command failed|ld returned|linking with|"
+    r"Process completed|process didn't exit|script returned"
+)
 _NOISE: Final = re.compile(r"waiting for unfinished|deleting file|deleting intermediate", re.I)
 _SHELL: Final = re.compile(
     r"^(?:\S*/)?(?:ba|da|z|k|a)?sh: (?:(?:line )?\d+: )?(?P<message>.*(?:not found"
@@ -63,7 +67,11 @@ class Make:
             self._append_cause(number, text)
             return 0
         cause = _CAUSE.match(text)
-        if cause and (self._cause is None or number - self._cause[0] > _NEAR_LINES):
+        if (
+            cause
+            and not _WRAPPER.match(cause["message"])
+            and (self._cause is None or number - self._cause[0] > _NEAR_LINES)
+        ):
             self._cause = (number, text)
         return 0
 
@@ -78,14 +86,12 @@ class Make:
             self._deepest = level
             return 0
         self._deepest = level
-        at, message = number, text
+        name, kind, at, message = found["target"].strip(), "target", number, text
         if self._cause is not None and number - self._cause[0] <= _NEAR_LINES:
             at, message = self._cause
-        self._cause = None
-        target = found["target"].strip()
-        draft = Draft(
-            target, "target", found["file"], integer(found["line"]), message, at, "make", None, 0, number
-        )
+            name, kind = plain(_CAUSE.sub(r"\g<message>", message)), "config"
+        target, self._cause = found["target"].strip(), None
+        draft = Draft(name, kind, found["file"], integer(found["line"]), message, at, "make", None, 0, number)
         self._account.open(draft, (target, number))
         self._account.close()
         return 0
@@ -98,7 +104,7 @@ class Make:
         target = found["target"].split(" ")[0]
         source = _SUFFIX.sub("", _OBJECT.sub("", target))
         file = source if source != target and "." in source.rsplit("/", 1)[-1] else None
-        draft = Draft(target, "target", file, None, text.strip(), number, "ninja", None, 0, number)
+        draft = Draft("ninja", "target", file, None, text.strip(), number, "ninja", None, 0, number)
         self._account.open(draft, (target, "ninja"))
         self._cause = None
         return 0

@@ -9,7 +9,9 @@ from ..family import Family, Findings, Group
 from .collect import Collector, Draft, plain
 
 _NPM: Final = re.compile(r"^npm (?:error|ERR!) ?(?P<rest>.*)$")
-_NPM_DONE: Final = re.compile(r"^(?:added|removed|changed|up to date|audited)\b.* packages?\b.* in \d+")
+_NPM_DONE: Final = re.compile(
+    r"^(?:added|removed|changed|up to date|audited)\b.* packages?\b.* in \d+|^Successfully installed \S"
+)
 _NPM_CODE: Final = re.compile(r"^code (?P<code>[A-Z]\w*|\d+)$")
 _NPM_SCRIPT: Final = re.compile(
     r"^Lifecycle script `(?P<script>[^`]+)` failed|^Missing script: \"?(?P<missing>[^\"]+)\"?"
@@ -70,7 +72,7 @@ class Packages:
     def feed(self, number: int, text: str) -> int:
         """Take a line of npm, pnpm, yarn or pip."""
         if _NPM_DONE.match(text):
-            self._account.tools.setdefault("npm")
+            self._account.tools.setdefault("pip" if text.startswith("S") else "npm")
             self._account.well(number)
             return 0
         npm = _NPM.match(text)
@@ -186,6 +188,7 @@ FAMILY: Final = Family(
     (
         r"^npm (?:error|ERR!)",
         r"^(?:added|removed|changed) \d+ packages?\b",
+        r"^Successfully installed \S",
         r"^up to date(?:,| in) ",
         r"ERR_PNPM_\w+ ",
         r"^\s*ELIFECYCLE\s",

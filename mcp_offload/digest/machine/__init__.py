@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 from ..family import Document, Family
-from . import gojson, jsonreport, pythonjson, rustjson, tap, workflow, xmlreport
+from . import dartjson, gojson, jsonreport, pythonjson, rustjson, tap, workflow, xmlreport
 
 FAMILIES: Final[tuple[Family, ...]] = (
     xmlreport.FAMILY,
     gojson.FAMILY,
+    dartjson.FAMILY,
     pythonjson.REPORTLOG,
     rustjson.LIBTEST,
     rustjson.CARGO,

@@ -24,6 +24,9 @@ _PLACES: Final = (
     re.compile(r"^#\s+at (?P<file>\S+) line (?P<line>\d+)\.$"),
 )
 _LOOSE: Final = re.compile(r"\((?P<file>/?[\w./~@-]+\.\w{1,4})(?::(?P<line>\d+)(?::\d+)?)?\)")
+_META: Final = re.compile(r"^(?:#|at |[a-z_]+:(?:\s|$))")
+_ERROR: Final = re.compile(r"^(?:[\w.]*(?:Error|Exception)\b(?: \[\w+\])?: |Assertion failed|panic: )")
+_PLACE_ONLY: Final = re.compile(r"^\S+:\d+$")
 _FIELD: Final = re.compile(
     r"^\s+(?P<key>message|error|expected|wanted|actual|found|failureType):\s*(?P<value>.*)$"
 )
@@ -32,7 +35,20 @@ _FIELD: Final = re.compile(
 class _Point:
     """A test point that is not ok, and the lines that explain it."""
 
-    __slots__ = ("depth", "end", "fields", "first", "found", "key", "line", "name", "place", "text")
+    __slots__ = (
+        "depth",
+        "end",
+        "error",
+        "fields",
+        "first",
+        "found",
+        "key",
+        "line",
+        "loose",
+        "name",
+        "place",
+        "text",
+    )
 
     def __init__(self, line: int, depth: int, name: str, text: str) -> None:
         self.line = line
@@ -41,8 +57,10 @@ class _Point:
         self.name = name
         self.text = text
         self.first = ""
+        self.error = ""
         self.place: tuple[str, int | None] | None = None
         self.found: list[Frame] = []
+        self.loose: list[Frame] = []
         self.fields: dict[str, str] = {}
         self.key = ""
 
@@ -61,13 +79,16 @@ class _Point:
             self.fields.setdefault(self.key, field["value"].strip(" '\"|->+"))
         elif self.key and not self.fields[self.key]:
             self.fields[self.key] = body
-        if len(self.found) < 20:
-            self.found.extend(frames((body,)))
-        if not self.first and not body.startswith(("#", "at ", "duration_ms", "operator:", "type:")):
-            self.first = body
+        into = self.found if body.startswith("at ") else self.loose
+        if len(into) < 20:
+            into.extend(frames((body,)))
+        if (not self.first or self.first.endswith(":")) and not _META.match(body):
+            self.first = f"{self.first} {body}".strip()
+        if not self.error and _ERROR.match(body):
+            self.error = body
 
     def where(self) -> tuple[str | None, int | None]:
-        frame = choose(self.found)
+        frame = choose(self.found) or choose(self.loose)
         if self.place is not None and (frame is None or "at:" not in self.key):
             return self.place
         if frame is not None:
@@ -83,7 +104,8 @@ class _Point:
         want, got = fields.get("expected", fields.get("wanted")), fields.get("actual", fields.get("found"))
         if not said and want is not None and got is not None:
             said = f"expected {want}, actual {got}"
-        said = said or ("" if fields else self.first)
+        plain = "" if fields else self.first
+        said = said or (self.error if _PLACE_ONLY.match(plain) or not plain else plain)
         return f"{self.text}: {said}" if said and said not in self.text else self.text
 
 
@@ -186,7 +208,7 @@ class Tap:
         """Totals as the trailers state them, else as counted at the top level."""
         self._close()
         enough = self._version or (self._plan is not None and self._points) or self._points > 1
-        if not enough and not (self._points and len(self._failures)):
+        if not enough:
             return Findings()
         if self._bail is not None:
             number, text = self._bail
