@@ -13,7 +13,7 @@ class FailureEntry:
     """One failure of a digest; reading ``handle`` (``t7#!3``) gives its block of the log.
 
     ``file`` and ``line`` are as the tool printed them; ``log_line`` is the line of the log that shows
-    ``message``.
+    ``message``. ``symbol`` is the symbol of a stored source at that place, where one is known.
     """
 
     handle: str
@@ -23,6 +23,7 @@ class FailureEntry:
     line: int | None
     message: str
     log_line: int
+    symbol: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,22 +268,52 @@ class SymbolChange:
 
 
 @dataclass(frozen=True, slots=True)
+class RunTest:
+    """A test in a comparison of runs; ``handle`` reads its failure, None where it has none."""
+
+    name: str
+    handle: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class RunDiff:
+    """What changed between two runs of the same tests.
+
+    ``missing`` failed before and do not occur in the later run. ``flaky`` differ within the reruns of
+    one run. Seconds are total times as the logs state them, None where they do not.
+    """
+
+    before: str
+    after: str
+    newly_failing: tuple[RunTest, ...]
+    fixed: tuple[RunTest, ...]
+    still_failing: tuple[RunTest, ...]
+    newly_skipped: tuple[RunTest, ...]
+    flaky: tuple[RunTest, ...]
+    missing: tuple[RunTest, ...]
+    before_seconds: float | None
+    after_seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class DiffResult:
     """The difference of two contents.
 
     ``text`` is a unified diff, cut to the budget at a hunk's edge; ``rest`` then names the
-    whole diff stored as an artifact, from the first line left out.
+    whole diff stored as an artifact, from the first line left out. Two runs of tests are compared by
+    test instead, in ``runs``; their lines are not, and the counts of lines are None.
     """
 
     before: str
     after: str
     identical: bool
-    added_lines: int
-    removed_lines: int
+    added_lines: int | None
+    removed_lines: int | None
     symbols: tuple[SymbolChange, ...]
     text: str
     truncated: bool
     rest: Rest | None = None
+    runs: RunDiff | None = None
 
 
 @dataclass(frozen=True, slots=True)

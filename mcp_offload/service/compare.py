@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 
 from mcp_offload.errors import InvalidArgumentError
 from mcp_offload.handle import LinesSelector, PathRef, parse_handle
-from mcp_offload.models import DiffResult, Monitor, Rest, SymbolChange
+from mcp_offload.models import DiffResult, Monitor, Rest, RunDiff, SymbolChange
 from mcp_offload.service.context import Context, Session, handle_of
 from mcp_offload.service.difference import MAX_BYTES, Hunk, difference
 from mcp_offload.service.ingest import Named, store_content
 from mcp_offload.service.limits import Limits
 from mcp_offload.service.outlines import outline_of, qualified_name, symbol_handle
 from mcp_offload.service.resolve import Target, resolve
+from mcp_offload.service.runs import run_diff
 from mcp_offload.service.select import Selection, select
 from mcp_offload.service.symbol_changes import Side, SymbolDelta, symbol_changes
 
@@ -50,6 +51,11 @@ def compare(
     old, new = _sides(ctx, before, after, session, monitor)
     if old.target.base.binary or new.target.base.binary:
         return _binary(old, new)
+    runs = _runs(ctx, old, new, monitor)
+    if runs is not None:
+        return DiffResult(
+            old.handle, new.handle, old.data == new.data, None, None, (), "", truncated=False, runs=runs
+        )
     found = difference(old.data, new.data, monitor=monitor)
     hunks = [_placed(hunk, old, new) for hunk in found.hunks]
     changes = _changes(ctx, old, new, monitor) if hunks else ()
@@ -109,6 +115,14 @@ def _side(ctx: Context, target: Target, monitor: Monitor) -> _Side:
     else:
         handle = handle_of(target.artifact, version.version, target.selector)
     return _Side(handle, data, first, replace(target, base=version), selection)
+
+
+def _runs(ctx: Context, old: _Side, new: _Side, monitor: Monitor) -> RunDiff | None:
+    """The comparison by test, where both sides are whole runs of tests."""
+    if old.target.selector is not None or new.target.selector is not None:
+        return None
+    before, after = ((side.target.artifact, side.target.base) for side in (old, new))
+    return run_diff(ctx, before, after, monitor)
 
 
 def _binary(old: _Side, new: _Side) -> DiffResult:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,6 +25,7 @@ from mcp_offload.models import (
 )
 from mcp_offload.service.context import Context, handle_of
 from mcp_offload.service.jsonable import to_json
+from mcp_offload.service.links import linked_symbols
 
 CACHED_DIGESTS = 16
 CHUNK_BYTES = 1 << 20
@@ -71,19 +73,21 @@ def digest_result(
 ) -> DigestResult:
     """The digest as clients get it: fields, and the text shown to a model within ``max_tokens``."""
     digest = digest_of(ctx, artifact, version, monitor)
-    text = "\n".join(
-        render(
-            digest, handle_of(artifact, version.version), ctx.counter.count, max_tokens, _whole(ctx, version)
-        )
-    )
+    handle = handle_of(artifact, version.version)
+    lines = render(digest, handle, ctx.counter.count, max_tokens, _whole(ctx, version))
+    symbols = linked_symbols(ctx, digest.failures, monitor)
+    text = _with_links(ctx, handle, lines, symbols, max_tokens)
     return DigestResult(
         verdict=digest.verdict.value,
         complete=digest.complete,
         tools=digest.tools,
         totals=digest.totals,
-        failures=tuple(failure_entry(artifact, version, digest, i) for i in range(len(digest.failures))),
+        failures=tuple(
+            replace(failure_entry(artifact, version, digest, i), symbol=symbols.get(i))
+            for i in range(len(digest.failures))
+        ),
         causes=tuple(
-            CauseEntry(cause.message, cause.count, _failure_handle(artifact, version, cause.first))
+            CauseEntry(cause.message, cause.count, failure_handle(artifact, version, cause.first))
             for cause in digest.causes
         ),
         notes=digest.notes,
@@ -92,11 +96,27 @@ def digest_result(
     )
 
 
+def _with_links(
+    ctx: Context, handle: str, lines: Sequence[str], symbols: Mapping[int, str], max_tokens: int
+) -> str:
+    """The lines with ``-> f12#Invoice.total`` after each failure at a known symbol, while it fits."""
+    text = "\n".join(lines)
+    for index, symbol in symbols.items():
+        mark = f"{handle}#!{index + 1} "
+        linked = "\n".join(
+            f"{line} -> {symbol}" if line.startswith(mark) else line for line in text.split("\n")
+        )
+        if ctx.counter.count(linked) > max_tokens:
+            break
+        text = linked
+    return text
+
+
 def failure_entry(artifact: Artifact, version: Version, digest: Digest, index: int) -> FailureEntry:
     """The failure at ``index``, which counts from 0; its handle counts from 1."""
     failure = digest.failures[index]
     return FailureEntry(
-        handle=_failure_handle(artifact, version, index),
+        handle=failure_handle(artifact, version, index),
         name=failure.name,
         kind=failure.kind,
         file=failure.file,
@@ -146,7 +166,17 @@ def _whole(ctx: Context, version: Version) -> str | None:
         return view.read(0, view.size_bytes).decode("utf-8", "replace")
 
 
-def _failure_handle(artifact: Artifact, version: Version, index: int) -> str:
+def failure_link(
+    ctx: Context, artifact: Artifact, version: Version, selector: FailureSelector, monitor: Monitor
+) -> str | None:
+    """``-> f12#Invoice.total``: the stored symbol at a failure's place, None where none is known."""
+    failure = digest_of(ctx, artifact, version, monitor).failures[selector.index - 1]
+    symbol = linked_symbols(ctx, [failure], monitor).get(0)
+    return f"-> {symbol}" if symbol else None
+
+
+def failure_handle(artifact: Artifact, version: Version, index: int) -> str:
+    """The printed handle of the failure at ``index``, which counts from 0."""
     return handle_of(artifact, version.version, FailureSelector(index + 1))
 
 

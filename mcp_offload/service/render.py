@@ -21,6 +21,7 @@ from mcp_offload.models import (
     ReadResult,
     ReleaseResult,
     Rest,
+    RunDiff,
     SearchResult,
     SkippedFile,
     StatsResult,
@@ -48,6 +49,7 @@ _SHORT_KINDS = {
 SHOWN_SKIPPED = 5
 SHOWN_STORED = 20
 SHOWN_CHANGES = 20
+SHOWN_TESTS = 15
 
 
 def size_text(size_bytes: int) -> str:
@@ -178,6 +180,8 @@ def diff_text(result: DiffResult) -> str:
     """Counts, changed symbols, then hunks."""
     if result.identical:
         return f"{result.before} and {result.after} are identical"
+    if result.runs:
+        return _runs_text(result.runs)
     lines = [f"{result.before} -> {result.after} +{result.added_lines} -{result.removed_lines}"]
     for change in result.symbols[:SHOWN_CHANGES]:
         lines.append(f"{change.change} {change.name} {change.after or change.before or ''}".rstrip())
@@ -188,6 +192,28 @@ def diff_text(result: DiffResult) -> str:
     if result.rest:
         lines.append(_rest(result.rest))
     return "\n".join(lines)
+
+
+def _runs_text(runs: RunDiff) -> str:
+    seconds = [f"{value:g} s" for value in (runs.before_seconds, runs.after_seconds) if value is not None]
+    times = f" ({' -> '.join(seconds)})" if len(seconds) == 2 else ""
+    lines = [f"{runs.before} -> {runs.after}{times}"]
+    groups = {
+        "newly failing": runs.newly_failing,
+        "fixed": runs.fixed,
+        "still failing": runs.still_failing,
+        "newly skipped": runs.newly_skipped,
+        "flaky": runs.flaky,
+        "failed before, missing now": runs.missing,
+    }
+    for title, tests in groups.items():
+        if not tests:
+            continue
+        lines.append(f"{title}: {len(tests)}")
+        lines += [f"  {test.handle or ''} {test.name}".replace("   ", "  ") for test in tests[:SHOWN_TESTS]]
+        if len(tests) > SHOWN_TESTS:
+            lines.append(f"  ... {len(tests) - SHOWN_TESTS} more; outline {runs.after.split()[0]}")
+    return "\n".join(lines) if len(lines) > 1 else f"{lines[0]}: no test changed"
 
 
 def export_text(result: ExportResult) -> str:

@@ -48,7 +48,11 @@ class Material:
             done = subprocess.run(
                 command,
                 cwd=self.project,
-                env={"PYTHONPATH": f"{self.site}:{self.project}", "PATH": "/usr/bin:/bin"},
+                env={
+                    "PYTHONPATH": f"{self.site}:{self.project}",
+                    "PATH": "/usr/bin:/bin",
+                    "PYTHONDONTWRITEBYTECODE": "1",
+                },
                 stdout=out,
                 stderr=subprocess.STDOUT,
                 stdin=subprocess.DEVNULL,

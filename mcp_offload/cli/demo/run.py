@@ -93,13 +93,11 @@ async def _look(scene: _Scene, log: Path) -> None:
         scene.say((await agent.call("store_artifact", source=PACKAGE)).split("\n")[0])
         await agent.call("outline_handle", handle=PACKAGE, max_tokens=1200)
     with agent.ledger.row("failing test log", scene.raw(log)):
-        handle = first_handle(await agent.call("store_artifact", source="test.log"))
-        failed = await agent.call("search_handles", pattern=r"^FAILED \S+", handles=[handle], max_tokens=1500)
-        scene.say(f"{handle} test.log: {failed.count('FAILED ')} failing tests found by search")
-        await agent.call(
-            "search_handles", pattern=r"^E  +(assert|Assertion)", handles=[handle], max_tokens=800
-        )
-        await agent.call("read_handle", handles=[f"{handle}#L-3"], max_tokens=600)
+        digest = await agent.call("store_artifact", source="test.log")
+        handle = first_handle(digest)
+        scene.say("\n".join(digest.split("\n")[:4]))
+        await agent.call("read_handle", handles=[f"{handle}#!1"], max_tokens=800)
+        await agent.call("search_handles", pattern=r"^FAILED \S+", handles=[handle], max_tokens=800)
 
 
 async def _repair(scene: _Scene) -> list[Fix]:
@@ -128,9 +126,10 @@ async def _verify(scene: _Scene, fixes: list[Fix]) -> None:
     agent, material = scene.agent, scene.material
     log, status = material.run_tests()
     with agent.ledger.row("test log after the fixes", scene.raw(log)):
-        stored = await agent.call("store_artifact", source="test.log")
-        reply = await agent.call("read_handle", handles=[f"{first_handle(stored)}#L-1"])
-    scene.say(f"{len(fixes)} edits later: {reply.splitlines()[-1].strip('= ')}")
+        reply = await agent.call("store_artifact", source="test.log")
+        latest = first_handle(reply)
+        await agent.call("diff_handles", before=f"{latest.partition('@')[0]}@1", after=latest)
+    scene.say(f"{len(fixes)} edits later: {reply.splitlines()[1]}")
     if status != 0:
         raise StepError(f"the tests still fail (pytest ended with {status})")
 

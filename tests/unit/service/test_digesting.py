@@ -120,3 +120,72 @@ def test_failures_belong_to_the_version_they_were_numbered_in(
     old = service.read(["t1@1#!1"])[0]
     assert "test_total" in old.text
     assert old.now == ("t1@2",)
+
+
+SOURCE = """\
+from shop import total
+
+
+# The prices are test data.
+
+
+def test_total():
+    prices = [1, 2]
+    assert total(prices) == 4
+
+
+def test_tax():
+    assert tax(100) == 19
+"""
+
+
+def test_failures_link_to_the_symbols_of_stored_sources(service: OffloadService, project: Path) -> None:
+    (project / "tests").mkdir()
+    (project / "tests" / "test_cart.py").write_text(SOURCE, encoding="utf-8")
+    service.store("tests/test_cart.py")
+    (project / "test.log").write_text(LOG, encoding="utf-8")
+    result = service.store("test.log")
+    assert isinstance(result, StoreResult)
+    digest = digest_of(result)
+    assert [failure.symbol for failure in digest.failures] == ["f1#test_total", "f1#test_tax"]
+    assert "-> f1#test_total" in digest.text
+    assert digest.tokens <= 600
+    assert service.read(["t2#!1"])[0].note == "-> f1#test_total"
+
+
+def test_two_sources_of_one_name_link_to_neither(service: OffloadService, project: Path) -> None:
+    for folder in ("a/tests", "b/tests"):
+        (project / folder).mkdir(parents=True)
+        (project / folder / "test_cart.py").write_text(SOURCE, encoding="utf-8")
+        service.store(f"{folder}/test_cart.py")
+    result = service.store(content=LOG, name="test.log")
+    assert isinstance(result, StoreResult)
+    assert [failure.symbol for failure in digest_of(result).failures] == [None, None]
+
+
+def test_two_runs_are_compared_by_test(service: OffloadService, stored: StoreResult, project: Path) -> None:
+    later = LOG.replace("tests/test_cart.py .FF", "tests/test_cart.py .F.")
+    cut = later.index("___________________________________ test_tax")
+    later = later[:cut] + later[later.index("=========================== short test summary") :]
+    later = later.replace("FAILED tests/test_cart.py::test_tax - assert 20 == 19\n", "")
+    later = later.replace("2 failed, 1 passed in 0.05s", "1 failed, 2 passed in 0.04s")
+    (project / "later.log").write_text(later, encoding="utf-8")
+    diff = service.diff("t1", "later.log")
+    assert diff.runs is not None
+    assert [(test.name.split("::")[-1], test.handle) for test in diff.runs.fixed] == [("test_tax", "t1#!2")]
+    assert [test.handle for test in diff.runs.still_failing] == ["t2#!1"]
+    assert diff.runs.newly_failing == ()
+    assert (diff.runs.before_seconds, diff.runs.after_seconds) == (0.05, 0.04)
+    assert (diff.added_lines, diff.text) == (None, "")
+    back = service.diff("later.log", "t1").runs
+    assert back is not None
+    assert [test.handle for test in back.newly_failing] == ["t1#!2"]
+
+
+def test_lines_of_two_runs_are_compared_as_text_when_asked_for(
+    service: OffloadService, stored: StoreResult
+) -> None:
+    service.store(content=LOG.replace("0.05s", "0.07s"), name="again.log")
+    diff = service.diff("t1#L1-30", "t2#L1-30")
+    assert diff.runs is None
+    assert "0.07s" in diff.text
