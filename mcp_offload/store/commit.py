@@ -73,7 +73,8 @@ class Commit:
         for put in puts:
             for staged in _staged(put):
                 with suppress(StoreError, OSError, apsw.Error):
-                    if staged.file is not None and not self._session.has_blob_file(staged.file):
+                    named = "SELECT 1 FROM blob WHERE file = ?"
+                    if staged.file is not None and self._session.ask(named, staged.file) is None:
                         staged.unlink(self._session.blobs)
 
     def _attempt(self, workspace: str, puts: Sequence[NewVersion]) -> Committed:
@@ -143,14 +144,14 @@ class Commit:
 
     def _reserve(self, workspace: str, count: int) -> None:
         """Have as many numbers reserved as may be needed, in a transaction that a failed commit leaves."""
+        row = self._session.ask("SELECT reserved - last_number FROM workspace WHERE key = ?", workspace)
+        if row is not None and row[0] >= count:
+            return
         with self._session.transaction() as db:
             workspace_id = self._workspace_id(db, workspace)
-            row = db.row("SELECT last_number, reserved FROM workspace WHERE id = ?", workspace_id)
+            row = db.row("SELECT last_number FROM workspace WHERE id = ?", workspace_id)
             assert row is not None
-            last, reserved = row
-            if reserved - last >= count:
-                return
-            last, reserved = self._marks.reserve(workspace, count, last)
+            last, reserved = self._marks.reserve(workspace, count, int(row[0]))
             db.run(
                 "UPDATE workspace SET last_number = ?, reserved = ? WHERE id = ?",
                 last,

@@ -164,6 +164,8 @@ def fit(
 
 def delete_doomed(session: Session, failpoints: Failpoints) -> None:
     """Delete the files of dropped blobs; only inside ``session.writing()``."""
+    if session.ask("SELECT 1 FROM doomed LIMIT 1") is None:
+        return
     with session.transaction() as db:
         names = [row[0] for row in db.rows("SELECT file FROM doomed")]
         failpoints.hit("doomed.unlinking")

@@ -21,7 +21,7 @@ from mcp_offload.store.config import BALLAST_BYTES, StoreConfig
 from mcp_offload.store.faults import translated
 from mcp_offload.store.locks import Gate, SessionLost, WriterLock
 from mcp_offload.store.places import ensure_private_dir
-from mcp_offload.store.sql import Database
+from mcp_offload.store.sql import Database, Row
 
 _BALLAST: Final = "ballast"
 _Result = TypeVar("_Result")
@@ -151,9 +151,10 @@ class Session:
                         db.run("ROLLBACK")
                 raise
 
-    def has_blob_file(self, name: str) -> bool:
-        """True where a committed row names this file; only inside :meth:`writing`."""
-        return self._writer.row("SELECT 1 FROM blob WHERE file = ?", name) is not None
+    def ask(self, sql: str, *values: str) -> Row | None:
+        """The first row of a query on what is committed; only inside :meth:`writing`, so that it stays so."""
+        with translated():
+            return self._writer.row(sql, *values)
 
     def wal_bytes(self) -> int:
         """Size of the write-ahead log."""

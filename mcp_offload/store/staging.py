@@ -23,6 +23,7 @@ from mcp_offload.store.newlines import NewlineCounter
 _BUFFERS: Final = 8
 _PIECE_BYTES: Final = 4 * BLOCK_BYTES
 _HELPER_FROM_BYTES: Final = 4 * BLOCK_BYTES
+_ASK_AGAIN_BYTES: Final = 1024 * BLOCK_BYTES
 _ROOM_EVERY_BYTES: Final = 16 * 1024 * 1024
 _ADVANCE_SECONDS: Final = 0.05
 
@@ -193,6 +194,14 @@ class _Helper:
             raise self._error
 
 
+def _core_is_free() -> bool:
+    """False on a busy machine, where handing data to another thread costs more than it saves."""
+    try:
+        return os.getloadavg()[0] < (os.cpu_count() or 1)
+    except OSError:
+        return True
+
+
 class Stager:
     """One pass of content into the store.
 
@@ -217,6 +226,7 @@ class Stager:
         self._total_bytes = total_bytes
         self._tally = _Tally()
         self._helper: _Helper | None = None
+        self._helper_from_bytes = _HELPER_FROM_BYTES
         self._written_bytes = 0
         self._room_bytes = 0
         self._fd = -1
@@ -289,8 +299,11 @@ class Stager:
             with translated():
                 self._fd, self._temporary = self._blobs.create()
                 self._config.failpoints.hit("stage.opened")
-        if self._helper is None and self._written_bytes >= _HELPER_FROM_BYTES:
-            self._helper = _Helper(self._tally)
+        if self._helper is None and self._written_bytes >= self._helper_from_bytes:
+            if _core_is_free():
+                self._helper = _Helper(self._tally)
+            else:
+                self._helper_from_bytes += _ASK_AGAIN_BYTES
         (self._helper or self._tally).update(data, size_bytes)
         self._write(memoryview(data)[:size_bytes])
         self._written_bytes += size_bytes

@@ -12,7 +12,9 @@ from mcp_offload.errors import ArtifactTooLargeError, OperationCancelledError, Q
 from mcp_offload.models import Kind
 from mcp_offload.store import NewVersion, Store, StoreConfig
 from mcp_offload.store import blobs as blobs_module
+from mcp_offload.store import staging as staging_module
 from mcp_offload.store.config import INLINE_MAX_BYTES
+from mcp_offload.store.newlines import NewlineCounter
 from tests.unit.store.helpers import MIB, Put, blob_files, content, putter
 
 SIZES = [0, 1, INLINE_MAX_BYTES, INLINE_MAX_BYTES + 1, 300_000, 3 * MIB + 17]
@@ -22,6 +24,13 @@ def sample(size_bytes: int) -> bytes:
     return (b"0123456789abcde\n" * (size_bytes // 16 + 1))[:size_bytes]
 
 
+@pytest.fixture(params=[True, False], ids=["with a helper", "alone"])
+def helped(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hash large content in a second thread, as on an idle machine, or not, as on a busy one."""
+    monkeypatch.setattr(staging_module, "_core_is_free", lambda: request.param)
+
+
+@pytest.mark.usefixtures("helped")
 @pytest.mark.parametrize("size_bytes", SIZES)
 @pytest.mark.parametrize("cut", [1000, 65_536, 100 * MIB])
 def test_a_stream_is_hashed_and_counted_however_it_is_cut(store: Store, size_bytes: int, cut: int) -> None:
@@ -36,6 +45,7 @@ def test_a_stream_is_hashed_and_counted_however_it_is_cut(store: Store, size_byt
         assert staged.read(size_bytes // 2, size_bytes) == data[size_bytes // 2 :]
 
 
+@pytest.mark.usefixtures("helped")
 @pytest.mark.parametrize("size_bytes", SIZES)
 def test_a_descriptor_gives_the_same_as_a_stream(store: Store, tmp_path: Path, size_bytes: int) -> None:
     data = sample(size_bytes)
@@ -55,6 +65,7 @@ def test_a_pipe_is_read_to_its_end(store: Store) -> None:
             assert staged.size_bytes == 60_000
 
 
+@pytest.mark.usefixtures("helped")
 def test_a_buffer_that_its_owner_reuses_does_not_change_what_is_stored(store: Store) -> None:
     buffer = bytearray(300_000)
 
@@ -74,6 +85,22 @@ def test_nothing_is_left_of_content_that_is_not_committed(store: Store, config: 
         pass
     assert blob_files(config) == []
     assert store.gc().orphans == 0
+
+
+@pytest.mark.usefixtures("helped")
+def test_a_failure_while_hashing_is_told_and_leaves_nothing(
+    store: Store, config: StoreConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Failing(NewlineCounter):
+        def update(self, data: bytes | bytearray, size_bytes: int) -> None:
+            super().update(data, size_bytes)
+            if self.newlines > 5 * MIB // 16:
+                raise MemoryError
+
+    monkeypatch.setattr(staging_module, "NewlineCounter", Failing)
+    with pytest.raises(MemoryError):
+        store.stage([sample(12 * MIB)])
+    assert blob_files(config) == []
 
 
 class Cancelled:
