@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_offload.models import Outline, Symbol
-from mcp_offload.outline import OUT_OF_TIME, SCANNERS, outline
+from mcp_offload.outline import OUT_OF_TIME, outline
 from mcp_offload.outline.codec import decode, encode
+from mcp_offload.outline.scanners import SCANNERS
 from mcp_offload.outline.tables import GRAMMARS
 from tests.unit.outline.samples import DATA, LANGUAGES, listing, only
 
