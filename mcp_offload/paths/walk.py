@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-
-from pathspec import GitIgnoreSpec
+from typing import TYPE_CHECKING
 
 from mcp_offload.paths.confine import ConfinedPath, Roots
 from mcp_offload.paths.openat import open_beneath
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
 
 _IGNORE_FILE_BYTES = 1 << 20
 # Version control's own data, and what tools generate beside sources even where no rule names it.
@@ -42,7 +44,7 @@ def walk_files(roots: Roots, top: ConfinedPath, pattern: str | None = None) -> I
     Raises:
         SourceUnreadableError, PathNotAllowedError: ``top`` cannot be opened.
     """
-    wanted = GitIgnoreSpec.from_lines([pattern]) if pattern else None
+    wanted = _spec([pattern]) if pattern else None
     fd = roots.open_directory(top)
     try:
         rules = _outer_rules(top)
@@ -91,7 +93,14 @@ def _ignored(path: str, rules: tuple[_Rules, ...]) -> bool:
 
 def _with_rules(fd: int, base: str, rules: tuple[_Rules, ...]) -> tuple[_Rules, ...]:
     lines = _read_lines(fd, ".gitignore")
-    return (*rules, _Rules(base, GitIgnoreSpec.from_lines(lines))) if lines else rules
+    return (*rules, _Rules(base, _spec(lines))) if lines else rules
+
+
+def _spec(lines: Sequence[str]) -> GitIgnoreSpec:
+    # Takes a while to load, and a server's first call seldom walks a directory.
+    from pathspec import GitIgnoreSpec
+
+    return GitIgnoreSpec.from_lines(lines)
 
 
 def _outer_rules(top: ConfinedPath) -> tuple[_Rules, ...]:
