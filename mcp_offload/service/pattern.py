@@ -162,6 +162,7 @@ def _compile(pattern: str, *, ignore_case: bool, latin1: bool) -> _Compiled:
 def _explain(error: Exception) -> str:
     detail = error.args[0] if error.args else ""
     said = detail.decode("utf-8", "replace") if isinstance(detail, bytes) else str(detail)
+    said = said.replace("(?m)", "", 1)
     why = next((hint for form, hint in _HINTS if re.match(form, said)), None)
     said = said if len(said) <= _SAID_CHARS else f"{said[:_SAID_CHARS]}…"
     because = f"{said} ({why})" if why else said
