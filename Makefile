@@ -74,6 +74,9 @@ format: $(VENV)/.stamp-dev ## rewrite what the formatter and the safe fixes can
 bench: $(VENV)/.stamp-dev ## measure; every figure is a ratio to a floor of the same run
 	@$(BIN)/python -m tests.benchmarks --write docs/benchmarks.md $(BENCH_ARGS)
 
+score: $(VENV)/.stamp-dev ## rate digests against logs with known answers, where those are at hand
+	@$(BIN)/python -m tests.score.score_logs
+
 docs: $(VENV)/.stamp-dev ## write docs/reference anew from the code
 	@$(BIN)/python docs/reference/generate.py
 
