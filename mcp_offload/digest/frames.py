@@ -51,6 +51,11 @@ _FORMS: Final[tuple[re.Pattern[str], ...]] = (
 )
 
 
+def whole(text: str) -> int:
+    """Return the number that digits of a log stand for; 0 for one that is no count or line."""
+    return int(text) if len(text) < 10 else 0
+
+
 def is_library(frame: Frame) -> bool:
     """Tell whether a frame lies in a runtime, a test framework or an installed package."""
     if _LIBRARY.search(frame.file):
@@ -67,7 +72,9 @@ def frames(lines: Iterable[str]) -> Iterator[Frame]:
             match = form.match(text)
             if match:
                 found = match.groupdict()
-                yield Frame(found["file"].strip(), int(found["line"]), (found.get("function") or "").strip())
+                yield Frame(
+                    found["file"].strip(), whole(found["line"]), (found.get("function") or "").strip()
+                )
                 break
 
 

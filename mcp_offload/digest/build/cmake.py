@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from ..family import Family, Findings, Group
+from ..frames import whole
 from ..model import Verdict
 from .collect import Collector, Draft, integer, plain
 
@@ -58,7 +59,7 @@ class Cmake:
             self._close()
             self._account.tools.setdefault("cmake" if "%" in text[:7] else "ninja")
             self._step = number
-            self._progress = (int(step["done"]), int(step.groupdict().get("all") or 100))
+            self._progress = (whole(step["done"]), whole(step.groupdict().get("all") or "100"))
             self._linking = step["what"] == "Linking" and "%" in text[:7]
             return 0
         if _STOP.match(text):
@@ -103,7 +104,7 @@ class Cmake:
             self._close()
             return 0
         elif self._stack and draft.file is None and (frame := _FRAME.match(text)):
-            draft.file, draft.line = frame["file"], int(frame["line"])
+            draft.file, draft.line = frame["file"], whole(frame["line"])
         elif not self._stack and len(self._text) < 4:
             self._text.append(text.strip())
         self._blank = 0

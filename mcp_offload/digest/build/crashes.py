@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from ..family import Family, Findings, Group
+from ..frames import whole
 from .collect import Collector, Draft, integer, plain
 
 _SIGNAL: Final = re.compile(
@@ -82,7 +83,7 @@ class Crashes:
         """Take a crash's line."""
         if self._gdb is not None and (frame := _GDB_FRAME.match(text)):
             if self._gdb.file is None and not frame["file"].startswith(("../", "./")):
-                self._gdb.file, self._gdb.line = frame["file"], int(frame["line"])
+                self._gdb.file, self._gdb.line = frame["file"], whole(frame["line"])
             self._gdb.end = number
             return 20
         what = _WHAT.match(text)

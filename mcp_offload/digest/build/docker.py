@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from ..family import Family, Findings, Group
+from ..frames import whole
 from .collect import Collector, Draft, integer
 
 _DAEMON: Final = re.compile(r"^(?:docker: )?Error response from daemon: (?P<message>.*)$")
@@ -49,7 +50,7 @@ class Docker:
         parse = _PARSE.match(text)
         if parse:
             draft = self._add(number, "Dockerfile", "config", parse["message"])
-            draft.file, draft.line = "Dockerfile", int(parse["line"])
+            draft.file, draft.line = "Dockerfile", whole(parse["line"])
             return 0
         daemon = _DAEMON.match(text) or _CONTEXT.match(text)
         if daemon:
@@ -64,7 +65,7 @@ class Docker:
             return 0
         place = _PLACE.match(text)
         if place:
-            self._place = (place["file"], int(place["line"]))
+            self._place = (place["file"], whole(place["line"]))
         elif _DONE.match(text):
             self._account.tools.setdefault("docker")
             self._account.well(number)

@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from ..family import Family, Findings, Group
+from ..frames import whole
 from .collect import Collector, Draft, plain
 
 _PLACE: Final = re.compile(
@@ -25,7 +26,7 @@ class Fortran:
         """Take a place or an error."""
         place = _PLACE.match(text)
         if place:
-            self._place = (number, place["file"], int(place["line"]), int(place["column"]))
+            self._place = (number, place["file"], whole(place["line"]), whole(place["column"]))
             return 10
         error = _ERROR.match(text)
         if error is None or self._place is None:

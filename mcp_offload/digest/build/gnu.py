@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from ..family import Family, Findings, Group
-from ..frames import Frame, is_library
+from ..frames import Frame, is_library, whole
 from .collect import Collector, Draft, integer, plain
 
 # Source: GNU coding standards, 4.4 "Formatting Error Messages".
@@ -134,7 +134,7 @@ class Gnu:
         if "error" not in severity:
             return self._remark(number, found, severity)
         self._settle()
-        line, column = int(found["line"]), integer(found["column"])
+        line, column = whole(found["line"]), integer(found["column"])
         tool = _TOOLS.get(extension, "cc")
         message = found["message"].strip() or severity
         key = (file, line, column, message)
@@ -154,7 +154,7 @@ class Gnu:
             self._origin, self._origin_start = None, 0
             return 0
         self._account.extend(number)
-        place = Frame(found["file"], int(found["line"]))
+        place = Frame(found["file"], whole(found["line"]))
         blamed = draft.file and is_library(Frame(draft.file, draft.line)) and not is_library(place)
         if blamed and _REQUESTED.search(found["message"]):
             draft.file, draft.line, draft.column = place.file, place.line, integer(found["column"])
@@ -175,9 +175,9 @@ class Gnu:
 
     def _require(self, number: int, found: re.Match[str]) -> None:
         self._settle()
-        place = Frame(found["file"], int(found["line"]))
+        place = Frame(found["file"], whole(found["line"]))
         if self._origin is None and not is_library(place):
-            self._origin = (place.file, int(found["line"]), integer(found["column"]))
+            self._origin = (place.file, whole(found["line"]), integer(found["column"]))
         self._origin_start = self._origin_start or number
 
     def _explain(self, number: int, text: str) -> int:
@@ -239,10 +239,10 @@ class Gnu:
         if self._foreign or not (self._unnamed or len(self._account.failures)):
             return
         if errors:
-            self._account.stated.append(int(errors))
+            self._account.stated.append(whole(errors))
         warnings = found["warnings"] or found["some"]
         if warnings:
-            self._account.warnings = (self._account.warnings or 0) + int(warnings)
+            self._account.warnings = (self._account.warnings or 0) + whole(warnings)
 
     def _flush(self) -> None:
         for draft in self._unnamed:

@@ -54,7 +54,7 @@ class ShellTrace:
             if self._said is None and len(rest.strip("'\"")) > 3:
                 self._said = (number, rest.strip("'\""))
             return 1
-        if command == "exit" and rest.isdigit() and int(rest) and self._said is not None:
+        if command == "exit" and rest.isdigit() and rest.strip("0") and self._said is not None:
             at, message = self._said
             draft = Draft(message, "target", None, None, message, at, "shell", None, at, number)
             self._account.open(draft)

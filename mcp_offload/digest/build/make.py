@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from ..family import Family, Findings, Group
+from ..frames import whole
 from .collect import Collector, Draft, integer, plain
 
 _MAKE: Final = r"^(?:\S*/)?(?:g?make|mingw32-make|gmake)(?:\[(?P<level>\d+)\])?: "
@@ -81,7 +82,7 @@ class Make:
         self._account.close()
         self._account.tools.setdefault("make")
         self._account.ended_badly = True
-        level = int(found["level"] or 0)
+        level = whole(found["level"] or "0")
         if level < self._deepest and "Error 2" in found["what"]:
             self._deepest = level
             return 0

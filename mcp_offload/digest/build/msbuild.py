@@ -6,17 +6,18 @@ import re
 from typing import Final
 
 from ..family import Family, Findings, Group
+from ..frames import whole
 from .collect import Collector, Draft, integer, plain
 
 # Source: Microsoft docs, "MSBuild and Visual Studio format for diagnostic messages".
 _PLACED: Final = re.compile(
-    r"^\s*(?:\d+>)?\s*(?P<file>[^\s()][^()]*?)\((?P<line>\d+)(?:[,-](?P<column>\d+))?(?:,\d+,\d+)?\) ?: "
-    r"(?:\w+ )?(?P<severity>fatal error|catastrophic error|error|warning"
+    r"^\s{0,40}(?:\d+>\s{0,8})?(?P<file>[^\s()][^()]*?)\((?P<line>\d+)(?:[,-](?P<column>\d+))?(?:,\d+,\d+)?\)"
+    r" ?: (?:\w+ )?(?P<severity>fatal error|catastrophic error|error|warning"
     r"|internal error)(?: (?P<code>#?[A-Za-z]*\d[\w-]*))?\s?: ?(?P<message>.*)$"
 )
 _UNPLACED: Final = re.compile(
-    r"^\s*(?:\d+>)?\s*(?P<file>[^\s:()][^:()]*?|[A-Za-z]:\\[^:()]+?) ?: (?P<severity>fatal error|error) "
-    r"(?P<code>[A-Z]{1,5}\d{2,5}) ?: (?P<message>.*)$"
+    r"^\s{0,40}(?:\d+>\s{0,8})?(?P<file>[^\s:()][^:()]*?|[A-Za-z]:\\[^:()]+?) ?: "
+    r"(?P<severity>fatal error|error) (?P<code>[A-Z]{1,5}\d{2,5}) ?: (?P<message>.*)$"
 )
 _TSC: Final = re.compile(r"^error (?P<code>TS\d+): (?P<message>.*)$")
 _PROJECT: Final = re.compile(r" \[(?P<project>[^\[\]]+\.\w*proj(?:::[^\]]*)?)\]$")
@@ -98,14 +99,14 @@ class Msbuild:
         if errors:
             if text.startswith("Found") and not account.tools:
                 return True
-            account.stated.append(int(errors["errors"]))
+            account.stated.append(whole(errors["errors"]))
             account.tools.setdefault(
                 "msbuild" if "Error(s)" in text else "tsc" if "Found" in text else "nvcc"
             )
             return True
         warnings = _WARNINGS.match(text)
         if warnings:
-            account.warnings = int(warnings["warnings"])
+            account.warnings = whole(warnings["warnings"])
             return True
         if _GOOD.match(text):
             account.tools.setdefault("msbuild")

@@ -55,10 +55,8 @@ _PIP_OPEN: Final = re.compile(
 )
 _PIP_SOFT: Final = re.compile(
     r"^pip's dependency resolver does not|^Ignored the following|^Operation cancelled"
-    r"|.* requires .*, but you have .* which is incompatible|Could not build wheels"
-    r"|Failed to build (?:one|installable)|Failed to build installable"
+    r"|^\S+ \S+ requires \S|^Could not build wheels|^Failed to build (?:one|installable)"
 )
-_UV: Final = re.compile(r"^\s*\u2570\u2500\u25b6 (?P<message>Because .*|.*)$")
 
 
 class Packages:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from ..family import Family, Findings, Group
+from ..frames import whole
 from .collect import Collector, Draft, integer
 
 _MYPY: Final = re.compile(
@@ -102,7 +103,7 @@ class PythonChecks:
             return 0
         name = (row.get("symbol") and f"{code} {row['symbol']}") or code or message
         draft = Draft(
-            name, "lint", row["file"], int(row["line"]), message, number, tool, integer(row.get("column"))
+            name, "lint", row["file"], whole(row["line"]), message, number, tool, integer(row.get("column"))
         )
         draft.end = number
         if tool == "ruff":
@@ -114,8 +115,10 @@ class PythonChecks:
         assert self._head is not None
         at, code, message = self._head
         self._head = None
-        place = (arrow["file"], int(arrow["line"]))
-        draft = Draft(code, "lint", *place, f"{code} {message}", at, "ruff", int(arrow["column"]), at, number)
+        place = (arrow["file"], whole(arrow["line"]))
+        draft = Draft(
+            code, "lint", *place, f"{code} {message}", at, "ruff", whole(arrow["column"]), at, number
+        )
         self._account.open(draft, (*place, draft.column, code, message))
         return 60
 
@@ -137,12 +140,12 @@ class PythonChecks:
         found = _FOUND.match(text)
         if found and account.tools:
             self._ruff = self._ruff or "." in text[-2:] or "fixed" in text
-            account.stated.append(int(found["left"] or found["errors"]))
+            account.stated.append(whole(found["left"] or found["errors"]))
             return True
         end = _PYRIGHT_END.match(text)
         if end:
-            account.stated.append(int(end["errors"]))
-            account.warnings = int(end["warnings"])
+            account.stated.append(whole(end["errors"]))
+            account.warnings = whole(end["warnings"])
             account.tools.setdefault("pyright")
             account.well(number if end["errors"] == "0" else 0)
             return True

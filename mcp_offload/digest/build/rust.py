@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from ..family import Family, Findings, Group
+from ..frames import whole
 from .collect import Collector, Draft, integer
 
 # Source: rustc's human-readable emitter (rustc_errors::emitter).
@@ -126,7 +127,11 @@ class Rust:
             self._linker(number, text, draft)
         place = _ARROW.match(text)
         if place and draft.file is None:
-            draft.file, draft.line, draft.column = place["file"], int(place["line"]), integer(place["column"])
+            draft.file, draft.line, draft.column = (
+                place["file"],
+                whole(place["line"]),
+                integer(place["column"]),
+            )
         if text.strip():
             self._account.extend(number)
         elif draft.end < number - 2:
@@ -142,7 +147,7 @@ class Rust:
             draft.message, draft.number = said["message"].strip(), number
         place = _REFERENCE.match(text)
         if place and draft.file is None:
-            draft.file, draft.line = place["file"], int(place["line"])
+            draft.file, draft.line = place["file"], whole(place["line"])
 
     def _settle(self) -> None:
         """Keep the open draft if it has a place, a code, or is one of cargo's own complaints."""

@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from ..family import Family, Findings, Group
-from ..frames import Frame, choose
+from ..frames import Frame, choose, whole
 from ..model import Lines
 from .collect import Collector, Draft, integer
 
@@ -55,8 +55,8 @@ class Sanitizers:
         if runtime:
             self._settle()
             message = runtime["message"]
-            draft = Draft(message, "crash", runtime["file"], int(runtime["line"]), message, number, "ubsan")
-            draft.column, draft.end = int(runtime["column"]), number
+            draft = Draft(message, "crash", runtime["file"], whole(runtime["line"]), message, number, "ubsan")
+            draft.column, draft.end = whole(runtime["column"]), number
             self._account.open(draft, (draft.file, draft.line, draft.column, message))
             return 3
         draft = self._account.draft
@@ -176,7 +176,7 @@ class Valgrind:
         if summary:
             self._settle()
             self._account.tools.setdefault("valgrind")
-            errors = int(summary["errors"].replace(",", ""))
+            errors = whole(summary["errors"].replace(",", ""))
             self._summary = (self._summary or 0) + errors
             return 0
         draft = self._account.draft

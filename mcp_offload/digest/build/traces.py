@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from ..family import Family, Findings, Group
-from ..frames import Frame, choose, frames
+from ..frames import Frame, choose, frames, whole
 from ..model import Lines, Verdict
 from .collect import Collector, Draft
 
@@ -78,7 +78,7 @@ class Traces:
             self._settle()
             self._mode = "node head"
             draft = Draft(
-                "", "crash", head["file"], int(head["line"]), "", number, "node", None, number, number
+                "", "crash", head["file"], whole(head["line"]), "", number, "node", None, number, number
             )
             self._account.draft = draft
             return 30
@@ -107,7 +107,14 @@ class Traces:
     def _rust(self, number: int, found: re.Match[str], text: str) -> int:
         message = found["old"] or ""
         draft = Draft(
-            message, "crash", found["file"], int(found["line"]), message, number, "rust", int(found["column"])
+            message,
+            "crash",
+            found["file"],
+            whole(found["line"]),
+            message,
+            number,
+            "rust",
+            whole(found["column"]),
         )
         draft.start = draft.end = number
         self._open("rust" if message else "rust head", draft)
@@ -118,7 +125,7 @@ class Traces:
         tool = "ruby" if "type" in row else "php" if "what" in row else "perl"
         name = row.get("type") or row["message"]
         message = f"{row['message']} ({row['type']})" if row.get("type") else row["message"]
-        place = (row["file"], int(row["line"]))
+        place = (row["file"], whole(row["line"]))
         self._open(tool, Draft(name, "crash", *place, message, number, tool, None, number, number))
         if tool == "perl":
             self._settle()

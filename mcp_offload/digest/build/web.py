@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from ..family import Family, Findings, Group
+from ..frames import whole
 from .collect import Collector, Draft, integer, plain
 
 _PRETTY: Final = re.compile(
@@ -60,8 +61,8 @@ class Web:
         if pretty:
             code = pretty["code"]
             shown = f"error {code}: {pretty['message']}"
-            place = (pretty["file"], int(pretty["line"]))
-            self._open(Draft(code, "compile", *place, shown, number, "tsc", int(pretty["column"])))
+            place = (pretty["file"], whole(pretty["line"]))
+            self._open(Draft(code, "compile", *place, shown, number, "tsc", whole(pretty["column"])))
             return _LINES
         row = _STYLISH.match(text) or _COMPACT.match(text)
         if row:
@@ -103,7 +104,7 @@ class Web:
         parsing = message.startswith("Parsing error")
         name = row["rule"] or ("parse error" if parsing else plain(message))
         self._open(
-            Draft(name, "lint", file, int(row["line"]), message, number, "eslint", integer(row["column"]))
+            Draft(name, "lint", file, whole(row["line"]), message, number, "eslint", integer(row["column"]))
         )
         return 1
 
@@ -169,20 +170,20 @@ class Web:
         account = self._account
         end = _STYLISH_END.match(text)
         if end:
-            account.stated.append(int(end["errors"]))
-            account.warnings = (account.warnings or 0) + int(end["warnings"])
+            account.stated.append(whole(end["errors"]))
+            account.warnings = (account.warnings or 0) + whole(end["warnings"])
             account.tools.setdefault("eslint")
             return True
         webpack = _WEBPACK_END.match(text)
         if webpack:
             account.tools.setdefault("webpack")
             if webpack["errors"]:
-                account.stated.append(int(webpack["errors"]))
+                account.stated.append(whole(webpack["errors"]))
             account.well(number if webpack["how"] == "successfully" else 0)
             return True
         found = _FOUND.match(text)
         if found and account.tools:
-            account.stated.append(int(found["errors"]))
+            account.stated.append(whole(found["errors"]))
             return True
         return False
 

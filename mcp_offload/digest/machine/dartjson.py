@@ -7,6 +7,7 @@ import re
 from typing import Any, Final
 
 from ..family import MAX_TESTS, FailureSet, Family, Findings, Group
+from ..frames import whole
 from ..model import Failure, Lines, Verdict
 from .report import dict_of, first_line, int_of, member, text_of
 
@@ -80,7 +81,7 @@ class DartJson:
             (m for form in (_FRAME, _PACKAGE) for row in stack.split("\n") if (m := form.match(row))), None
         )
         if found:
-            file, line = found["file"], int(found["line"])
+            file, line = found["file"], whole(found["line"])
         block = Lines(min(start, at), number)
         self._failures.add(Failure(name, word, file, line, first_line(message), at, block, "dart test"))
 

@@ -7,6 +7,7 @@ import re
 from typing import Any, Final
 
 from ..family import MAX_TESTS, FailureSet, Family, Findings, Group, clip
+from ..frames import whole
 from ..model import Failure, Lines, Verdict
 from .report import text_of
 
@@ -42,12 +43,12 @@ class _Case:
                     frame = _FRAME.match(later)
                     if frame and "/src/runtime/" not in later and "/src/testing/" not in later:
                         message = text.strip().removesuffix(" [recovered]")
-                        return number, message, frame["file"], int(frame["line"]), None
+                        return number, message, frame["file"], whole(frame["line"]), None
                 return number, text.strip().removesuffix(" [recovered]"), None, None, None
             found = _PLACE.match(text)
             if found and chosen is None:
-                column = int(found["column"]) if found["column"] else None
-                chosen = number, found["message"] or text.strip(), found["file"], int(found["line"]), column
+                column = whole(found["column"]) if found["column"] else None
+                chosen = number, found["message"] or text.strip(), found["file"], whole(found["line"]), column
         if chosen is None and self.lines:
             chosen = self.lines[0][0], self.lines[0][1].strip(), None, None, None
         return chosen
@@ -105,9 +106,9 @@ class GoJson:
         if not found:
             return
         name = message = found["message"].rstrip()
-        column = int(found["column"]) if found["column"] else None
+        column = whole(found["column"]) if found["column"] else None
         block = Lines(number, number)
-        where = (found["file"], int(found["line"]))
+        where = (found["file"], whole(found["line"]))
         self._builds.add(Failure(name, "compile", *where, message, number, block, "go test -json", column))
 
     def _end(self, number: int, package: str, test: str, word: str, *, failed_build: bool) -> None:

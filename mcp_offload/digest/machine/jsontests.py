@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-from ..frames import locate
+from ..frames import locate, whole
 from .jsonscan import Item
 from .report import Tally, dict_of, first_line, int_of, list_of, text_of
 
@@ -236,7 +236,7 @@ def _gtest_suite(item: Item, tally: Tally) -> bool:
             where = (text_of(test, "file") or None, int_of(test, "line"))
             found = re.match(r"(.+?):(\d+)\n", text)
             if found:
-                where, text = (found[1], int(found[2])), text[found.end() :]
+                where, text = (found[1], whole(found[2])), text[found.end() :]
             tally.outcome(name, "failed")
             _fail(item, tally, name, "failed", where, text, text_of(test, "name"))
         elif text_of(test, "status") == "NOTRUN" or text_of(test, "result") in ("SKIPPED", "SUPPRESSED"):

@@ -7,7 +7,7 @@ import re
 from typing import Any, Final
 
 from ..family import MAX_TESTS, FailureSet, Family, Findings, Group
-from ..frames import locate
+from ..frames import locate, whole
 from ..model import Failure, Lines, Verdict
 from .report import dict_of, first_line, int_of, list_of, member, text_of
 
@@ -107,7 +107,7 @@ class LibtestJson:
 
     def _fail(self, number: int, name: str, output: str) -> None:
         found = _PANIC.search(output)
-        file, line = (found["file"], int(found["line"])) if found else locate(output)
+        file, line = (found["file"], whole(found["line"])) if found else locate(output)
         message = (found["old"] or found["message"] or "") if found else first_line(output)
         block = Lines(number, number)
         self._failures.add(

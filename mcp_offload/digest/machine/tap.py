@@ -6,15 +6,13 @@ import re
 from typing import Final
 
 from ..family import MAX_TESTS, FailureSet, Family, Findings, Group, clip
-from ..frames import Frame, choose, frames
+from ..frames import Frame, choose, frames, whole
 from ..model import Failure, Lines, Verdict
 
 _BLOCK_LINES: Final = 200
 # Source: https://testanything.org/tap-version-14-specification.html
-_POINT: Final = re.compile(
-    r"^(?P<indent> *)(?P<not>not )?ok\b(?: (?P<number>\d+))?(?: ?-)? ?(?P<name>.*?)"
-    r"(?: *(?<!\\)# *(?P<directive>(?i:SKIP|TODO))\b\S* ?(?P<reason>.*))?$"
-)
+_POINT: Final = re.compile(r"^(?P<indent> *)(?P<not>not )?ok\b(?: (?P<number>\d+))?(?: ?-)? ?(?P<rest>.*)$")
+_DIRECTIVE: Final = re.compile(r"(?<!\\)# *(?P<what>(?i:SKIP|TODO))\b")
 _PLAN: Final = re.compile(r"^(?P<indent> *)1\.\.(?P<number>\d+)\s*(?:#\s*(?P<skip>(?i:skip)\S*.*))?$")
 _TRAILER: Final = re.compile(r"^# (?P<key>tests|pass|fail|skipped|skip|todo|cancelled)\s+(?P<number>\d+)$")
 _PLACES: Final = (
@@ -72,7 +70,7 @@ class _Point:
         for form in _PLACES:
             found = form.match(text)
             if found and self.place is None:
-                self.place = (found["file"], int(found["line"]))
+                self.place = (found["file"], whole(found["line"]))
         field = _FIELD.match(text)
         if field:
             self.key = field["key"]
@@ -95,7 +93,7 @@ class _Point:
             return frame.file, frame.line
         loose = _LOOSE.search(self.first)
         if loose:
-            return loose["file"], int(loose["line"]) if loose["line"] else None
+            return loose["file"], whole(loose["line"]) if loose["line"] else None
         return None, None
 
     def message(self) -> str:
@@ -136,7 +134,7 @@ class Tap:
         if plan:
             self._note(number)
             if not plan["indent"]:
-                self._plan = int(plan["number"])
+                self._plan = whole(plan["number"])
             return self._follow()
         if text.startswith("TAP version "):
             self._version = True
@@ -146,7 +144,7 @@ class Tap:
             self._bail = (number, text)
         elif trailer := _TRAILER.match(text):
             self._note(number)
-            self._stated[trailer["key"]] = int(trailer["number"])
+            self._stated[trailer["key"]] = whole(trailer["number"])
         elif text.startswith("# SKIP ") and self._first:
             self._skip_comments += 1
         elif self._point is not None:
@@ -178,8 +176,10 @@ class Tap:
         self._close()
         self._note(number)
         depth = len(found["indent"])
-        name = found["name"].strip().removesuffix(" #").replace("\\#", "#")
-        directive = (found["directive"] or "").lower()
+        rest = found["rest"]
+        said = _DIRECTIVE.search(rest)
+        directive = said["what"].lower() if said else ""
+        name = (rest[: said.start()] if said else rest).strip().removesuffix(" #").replace("\\#", "#")
         word = "failed" if found["not"] else "passed"
         if directive:
             word = "skipped" if directive == "skip" else "todo"

@@ -63,3 +63,19 @@ def test_lines_in_any_order_do_not_raise() -> None:
 def test_long_lines_of_brackets_and_quotes_are_bounded() -> None:
     for text in (b'{"' * 100_000, b"[" * 200_000, b'["' + b"\\" * 300_000, b"<a>" * 100_000):
         assert digest(text).verdict is not Verdict.PASSED
+
+
+@pytest.mark.parametrize("path", SMALL, ids=lambda path: path.name)
+def test_numbers_of_any_length_do_not_raise(path: Path) -> None:
+    data = path.read_bytes()
+    for digit in b"0123456789":
+        assert digest(data.replace(bytes([digit]), b"9" * 5000, 3)).line_count >= 1
+
+
+@pytest.mark.parametrize("path", SMALL, ids=lambda path: path.name)
+def test_a_line_of_half_a_megabyte_is_ordinary(path: Path) -> None:
+    data = path.read_bytes()
+    first, rest = data.partition(b"\n")[0], data.partition(b"\n")[2]
+    for filler in (b" ", b"/", b"a:1: error: "):
+        long = first + filler * (450_000 // len(filler)) + b"\n" + rest
+        assert digest(long).line_count == digest(data).line_count
