@@ -116,7 +116,7 @@ class XmlScanner:
             self._restart(chunk)
         except _Stop:
             self._dead = True
-        except ValueError:  # an encoding that Python does not know
+        except (ValueError, LookupError):  # an encoding that Python does not know
             self._dead = True
         else:
             self._prune(self._base + max(0, self._parser.CurrentByteIndex))
