@@ -23,7 +23,7 @@ from mcp_offload.store.config import (
 )
 from mcp_offload.store.failpoints import Failpoints
 from mcp_offload.store.reader import BlobReader
-from mcp_offload.store.staging import Staged
+from mcp_offload.store.staged import Staged
 from mcp_offload.store.store import Store
 
 __all__ = [

@@ -2,22 +2,26 @@
 
 A file is named ``<blake3>.<generation>`` with a random generation, so that deleting an evicted blob
 can never hit the same content stored anew. Linux writes into unnamed files (``O_TMPFILE``), which
-vanish with the process; elsewhere a temporary name is held under ``flock`` while its writer lives.
+vanish with the process; elsewhere, and where very many files are staged at once, they have temporary
+names.
 """
 
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import secrets
+import threading
 from collections.abc import Iterable
 from typing import Final
 
 from mcp_offload.store.failpoints import Failpoints
+from mcp_offload.store.temporaries import Temporaries
 
 _O_TMPFILE: Final[int] = getattr(os, "O_TMPFILE", 0)
-_TEMPORARY: Final = "tmp."
+_MAX_HELD: Final = 64
+"""Staged files kept open at once; a directory may hold more than a process may open."""
+
 _MIN_FREE_INODES: Final = 16
 
 
@@ -46,6 +50,9 @@ class BlobDir:
             if sync:
                 os.fsync(store_fd)
         self._proc_fd = _open_proc() if _O_TMPFILE else -1
+        self._temporaries = Temporaries(self._fd)
+        self._guard = threading.Lock()
+        self._held = 0
 
     def create(self) -> tuple[int, str | None]:
         """Open a new file for writing and reading; its temporary name, or None where it has none."""
@@ -59,26 +66,40 @@ class BlobDir:
             else:
                 os.fchmod(fd, 0o600)
                 return fd, None
-        return self._create_named()
+        name = self._temporaries.name()
+        fd = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=self._fd)
+        os.fchmod(fd, 0o600)
+        return fd, name
 
-    def _create_named(self) -> tuple[int, str]:
-        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-        while True:
-            name = _TEMPORARY + secrets.token_hex(16)
-            fd = os.open(name, flags, 0o600, dir_fd=self._fd)
-            os.fchmod(fd, 0o600)
-            fcntl.flock(fd, fcntl.LOCK_EX)
-            if os.fstat(fd).st_nlink:  # else a sweep saw it before it was locked
-                return fd, name
-            os.close(fd)
+    def park(self, fd: int) -> str:
+        """Give an unnamed file a temporary name, so that it need not be kept open."""
+        name = self._temporaries.name()
+        self._link(fd, name)
+        return name
+
+    def hold(self) -> bool:
+        """Count a staged file that stays open; False where there are so many that it should be parked."""
+        with self._guard:
+            if self._held >= _MAX_HELD:
+                return False
+            self._held += 1
+            return True
+
+    def let_go(self) -> None:
+        """Count a staged file that is closed."""
+        with self._guard:
+            self._held -= 1
+
+    def _link(self, fd: int, name: str) -> None:
+        # CPython calls linkat(2), which follows the magic link, only where src_dir_fd is given.
+        os.link(str(fd), name, src_dir_fd=self._proc_fd, dst_dir_fd=self._fd, follow_symlinks=True)
 
     def link(self, fd: int, temporary: str | None, blake3: str) -> str:
         """Give a written file its name, which is returned."""
         name = f"{blake3}.{secrets.token_hex(8)}"
         self.failpoints.hit("blob.linking")
         if temporary is None:
-            # CPython calls linkat(2), which follows the magic link, only where src_dir_fd is given.
-            os.link(str(fd), name, src_dir_fd=self._proc_fd, dst_dir_fd=self._fd, follow_symlinks=True)
+            self._link(fd, name)
         else:
             os.rename(temporary, name, src_dir_fd=self._fd, dst_dir_fd=self._fd)
         return name
@@ -114,37 +135,28 @@ class BlobDir:
         except FileNotFoundError:
             return
 
-    def names(self) -> list[str]:
-        """All files, temporary ones too."""
-        return os.listdir(self._fd)
+    def forget_temporaries(self) -> None:
+        """Leave what is still staged to the next sweep."""
+        self._temporaries.close()
 
-    def sweep(self, keep: Iterable[str]) -> tuple[int, int]:
-        """Delete every file that is neither kept nor being written; files and bytes deleted.
+    def orphans(self, keep: Iterable[str]) -> list[str]:
+        """Files that are neither kept nor being written.
 
         Exact only while the writer's lock is held: a blob file is named and its row committed under it.
         """
         kept = frozenset(keep)
+        return [
+            name for name in os.listdir(self._fd) if name not in kept and not self._temporaries.in_use(name)
+        ]
+
+    def sweep(self, keep: Iterable[str]) -> tuple[int, int]:
+        """Delete the orphans; files and bytes deleted."""
         files = freed_bytes = 0
-        for name in self.names():
-            if name in kept or (name.startswith(_TEMPORARY) and self._is_being_written(name)):
-                continue
+        for name in self.orphans(keep):
             freed_bytes += self.size_bytes(name) or 0
             self.unlink(name)
             files += 1
         return files, freed_bytes
-
-    def _is_being_written(self, name: str) -> bool:
-        try:
-            fd = self.open(name)
-        except FileNotFoundError:
-            return True
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-        finally:
-            os.close(fd)
-        return False
 
     def free_bytes(self) -> int:
         """Bytes that an unprivileged user may still write; 0 where inodes are about to run out."""
@@ -154,6 +166,8 @@ class BlobDir:
         return usage.f_bavail * usage.f_frsize
 
     def __del__(self) -> None:
+        if hasattr(self, "_temporaries"):
+            self._temporaries.close()
         # Staged content and sessions share this object from several threads: whoever lets go last
         # closes it, so that no descriptor is used after its number was given to something else.
         for name in ("_fd", "_proc_fd"):

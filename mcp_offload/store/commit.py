@@ -15,7 +15,7 @@ from mcp_offload.store.config import NewVersion, StoreConfig
 from mcp_offload.store.marks import Marks
 from mcp_offload.store.session import Session
 from mcp_offload.store.sql import Database
-from mcp_offload.store.staging import Staged
+from mcp_offload.store.staged import Staged
 from mcp_offload.store.touches import Touches
 
 Committed = list[tuple[Artifact, Version, bool]]

@@ -12,7 +12,7 @@ from mcp_offload.settings import GIB, KIB, MIB, Durability, Settings
 from mcp_offload.store.failpoints import Failpoints
 
 if TYPE_CHECKING:
-    from mcp_offload.store.staging import Staged
+    from mcp_offload.store.staged import Staged
 
 INLINE_MAX_BYTES: Final = 16 * KIB
 """Payloads up to this size live in the catalog: no inode, one commit, and not yet slow in the log."""

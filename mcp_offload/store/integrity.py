@@ -39,7 +39,7 @@ def check(session: Session, monitor: Monitor, *, deep: bool) -> CheckReport:
         problems += _row_problems(db)
         named = {row[0] for row in db.rows("SELECT file FROM blob WHERE file IS NOT NULL")}
         doomed = {row[0] for row in db.rows("SELECT file FROM doomed")}
-        orphans = sum(1 for name in session.blobs.names() if name not in named | doomed)
+        orphans = len(session.blobs.orphans(named | doomed))
         rows = db.rows(
             "SELECT b.blake3, b.size_bytes, b.file, i.data"
             " FROM blob b LEFT JOIN inline i ON i.blob_id = b.id",

@@ -103,6 +103,10 @@ class FileLock:
             fd, self.fd = self.fd, -1
             os.close(fd)
 
+    def __del__(self) -> None:
+        if getattr(self, "fd", -1) >= 0:  # a store that could not be opened after all
+            self.close()
+
 
 def open_lock_file(dir_fd: int, name: str) -> int:
     """Open a lock file of mode 0600, whatever the umask, creating it where it is missing."""

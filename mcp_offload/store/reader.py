@@ -12,7 +12,7 @@ from mcp_offload.models import Span
 from mcp_offload.store.config import BLOCK_BYTES
 from mcp_offload.store.faults import translated
 from mcp_offload.store.newlines import NewlineIndex, nth_newline
-from mcp_offload.store.staging import pread_all
+from mcp_offload.store.staged import pread_all
 
 _CHUNK_BYTES: Final = 1024 * 1024
 

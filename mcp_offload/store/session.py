@@ -255,6 +255,7 @@ class Session:
             self._reader.close()
             self._reader_gate.close()
             self._writer_gate.close()
+            self.blobs.forget_temporaries()
             os.close(self._dir_fd)
 
 

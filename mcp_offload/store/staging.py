@@ -8,17 +8,14 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from types import TracebackType
-from typing import Final, Self
-
-from blake3 import blake3
+from typing import Final
 
 from mcp_offload.errors import ArtifactTooLargeError, QuotaExceededError
 from mcp_offload.models import Monitor
 from mcp_offload.store.blobs import BlobDir
 from mcp_offload.store.config import BLOCK_BYTES, INLINE_MAX_BYTES, StoreConfig
 from mcp_offload.store.faults import is_full, meaning, translated
-from mcp_offload.store.newlines import NewlineCounter
+from mcp_offload.store.staged import Staged, Tally
 
 _BUFFERS: Final = 8
 _PIECE_BYTES: Final = 4 * BLOCK_BYTES
@@ -31,105 +28,6 @@ MakeRoom = Callable[[int, bool], None]
 """Sees to it that so many bytes can be written (True: a write was refused), or raises ``StoreFullError``."""
 
 
-class Staged:
-    """Content that is hashed and on disk (or in memory when small) but not yet committed.
-
-    Attributes:
-        blake3: hex hash of the bytes.
-        newlines: count of LF.
-        ends_with_newline: False for empty content.
-        counts: packed newline counts; see :mod:`mcp_offload.store.newlines`.
-        data: the bytes where they are small enough to live in the catalog, else None.
-        durable: True where a commit needs no further fsync of the bytes to survive a host crash.
-        file: name of the blob file once it has one.
-    """
-
-    def __init__(
-        self,
-        blobs: BlobDir,
-        tally: _Tally,
-        fd: int,
-        temporary: str | None,
-        data: bytes | None,
-        *,
-        durable: bool,
-    ) -> None:
-        self._blobs = blobs
-        self._fd = fd
-        self._temporary = temporary
-        self.blake3: Final = tally.hasher.hexdigest()
-        self.size_bytes: Final = tally.size_bytes
-        self.newlines: Final = tally.lines.newlines
-        self.ends_with_newline: Final = tally.lines.ends_with_newline
-        self.counts: Final = tally.lines.packed()
-        self.data = data
-        self.durable: Final = durable
-        self.file: str | None = None
-
-    @property
-    def lines(self) -> int:
-        """Lines, of which a last one without LF counts."""
-        return self.newlines + int(self.size_bytes > 0 and not self.ends_with_newline)
-
-    def read(self, start: int, end: int) -> bytes:
-        """The bytes of a half-open range, fewer where the content ends before, as a slice would give."""
-        start = max(0, min(start, self.size_bytes))
-        end = max(start, min(end, self.size_bytes))
-        if self.data is not None:
-            return self.data[start:end]
-        with translated():
-            return pread_all(self._fd, start, end)
-
-    def link(self, blobs: BlobDir) -> str:
-        """Name the blob file, once; the store's writer does so under its lock."""
-        if self.file is None:
-            self.file = blobs.link(self._fd, self._temporary, self.blake3)
-            self._temporary = None
-            blobs.failpoints.hit("blob.linked")
-        return self.file
-
-    def unlink(self, blobs: BlobDir) -> None:
-        """Take the name away again after a commit that failed for good; the content is lost with it."""
-        if self.file is not None:
-            blobs.unlink(self.file)
-            self.file = None
-            self.close()
-
-    def close(self) -> None:
-        """Drop the content unless it was committed; may be called again."""
-        fd, self._fd = self._fd, -1
-        if self._temporary is not None:
-            self._blobs.unlink(self._temporary)
-            self._temporary = None
-        if fd >= 0:
-            os.close(fd)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def __del__(self) -> None:
-        if getattr(self, "_fd", -1) >= 0:
-            self.close()
-
-
-def pread_all(fd: int, start: int, end: int) -> bytes:
-    """The bytes of a half-open range; fewer only where the file ends before ``end``."""
-    data = os.pread(fd, end - start, start)
-    if len(data) == end - start or not data:
-        return data
-    parts = [data]
-    at = start + len(data)
-    while at < end and (more := os.pread(fd, end - at, at)):
-        parts.append(more)
-        at += len(more)
-    return b"".join(parts)
-
-
 def _pieces(chunks: Iterable[bytes]) -> Iterator[bytes]:
     """The same bytes in objects that are small enough to report progress between."""
     for chunk in chunks:
@@ -140,24 +38,10 @@ def _pieces(chunks: Iterable[bytes]) -> Iterator[bytes]:
                 yield bytes(chunk[start : start + _PIECE_BYTES])
 
 
-class _Tally:
-    """Hash and newline counts of what has passed."""
-
-    def __init__(self) -> None:
-        self.hasher = blake3()
-        self.lines = NewlineCounter()
-        self.size_bytes = 0
-
-    def update(self, data: bytes | bytearray, size_bytes: int) -> None:
-        self.hasher.update(memoryview(data)[:size_bytes])
-        self.lines.update(data, size_bytes)
-        self.size_bytes += size_bytes
-
-
 class _Helper:
     """Hashes and counts in a thread of its own, so that this overlaps with reading and writing."""
 
-    def __init__(self, tally: _Tally) -> None:
+    def __init__(self, tally: Tally) -> None:
         self._tally = tally
         self._full: queue.SimpleQueue[tuple[bytes | bytearray, int] | None] = queue.SimpleQueue()
         self._room = threading.Semaphore(_BUFFERS)
@@ -224,7 +108,7 @@ class Stager:
         self._make_room = make_room
         self._monitor = monitor
         self._total_bytes = total_bytes
-        self._tally = _Tally()
+        self._tally = Tally()
         self._helper: _Helper | None = None
         self._helper_from_bytes = _HELPER_FROM_BYTES
         self._written_bytes = 0

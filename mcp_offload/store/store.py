@@ -28,7 +28,8 @@ from mcp_offload.store.opening import open_blob
 from mcp_offload.store.reader import BlobReader
 from mcp_offload.store.schema import STEPS
 from mcp_offload.store.sql import Database
-from mcp_offload.store.staging import Staged, Stager
+from mcp_offload.store.staged import Staged
+from mcp_offload.store.staging import Stager
 
 
 class Store:

@@ -12,6 +12,7 @@ from mcp_offload.errors import ArtifactTooLargeError, OperationCancelledError, Q
 from mcp_offload.models import Kind
 from mcp_offload.store import NewVersion, Store, StoreConfig
 from mcp_offload.store import blobs as blobs_module
+from mcp_offload.store import staged as staged_module
 from mcp_offload.store import staging as staging_module
 from mcp_offload.store.config import INLINE_MAX_BYTES
 from mcp_offload.store.newlines import NewlineCounter
@@ -97,7 +98,7 @@ def test_a_failure_while_hashing_is_told_and_leaves_nothing(
             if self.newlines > 5 * MIB // 16:
                 raise MemoryError
 
-    monkeypatch.setattr(staging_module, "NewlineCounter", Failing)
+    monkeypatch.setattr(staged_module, "NewlineCounter", Failing)
     with pytest.raises(MemoryError):
         store.stage([sample(12 * MIB)])
     assert blob_files(config) == []
@@ -180,14 +181,14 @@ def named(monkeypatch: pytest.MonkeyPatch, opened: Callable[..., Store]) -> Stor
 
 def test_without_unnamed_files_a_temporary_name_is_used(named: Store, config: StoreConfig) -> None:
     with named.stage([sample(300_000)]) as staged:
-        (file,) = blob_files(config)
-        assert file.name.startswith("tmp.")
-        assert named.gc().orphans == 0  # its writer lives
+        files = blob_files(config)
+        assert len(files) == 2  # the content, and the lock that says that its writer lives
+        assert all(file.name.startswith("tmp.") for file in files)
+        assert named.gc().orphans == 0
         new = NewVersion(staged=staged, kind=Kind.LOG, name="x", encoding="utf-8", lines=staged.lines)
         ((_, version, _),) = named.commit("w", [new])
     assert content(named, version) == sample(300_000)
-    (file,) = blob_files(config)
-    assert file.name.startswith(version.blake3)
+    assert [file.name.split(".")[0] for file in blob_files(config)] == [version.blake3, "tmp"]
 
 
 def test_temporary_names_of_dead_writers_are_swept(named: Store, config: StoreConfig) -> None:
@@ -195,7 +196,30 @@ def test_temporary_names_of_dead_writers_are_swept(named: Store, config: StoreCo
     version = put(sample(300_000))[1]
     with named.stage([sample(400_000)]):
         pass
-    (Path(config.store_dir) / "blobs" / "tmp.dead").write_bytes(b"x" * 77)
+    for name in ("tmp.dead", "tmp.dead.1", "tmp.unlocked.2"):
+        (Path(config.store_dir) / "blobs" / name).write_bytes(b"x" * 77)
     result = named.gc()
-    assert (result.orphans, result.freed_bytes) == (1, 77)
+    assert (result.orphans, result.freed_bytes) == (3, 3 * 77)
     assert content(named, version) == sample(300_000)
+
+
+def test_more_files_are_staged_at_once_than_a_process_may_open(store: Store, config: StoreConfig) -> None:
+    contents = [b"%05d\n" % n * 5000 for n in range(300)]
+    before = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
+    staged = [store.stage([data]) for data in contents]
+    if before:
+        assert len(os.listdir("/proc/self/fd")) - before < 100
+    assert [each.read(0, 10**9) for each in staged] == contents
+    assert store.gc().orphans == 0
+    new = [
+        NewVersion(staged=each, kind=Kind.FILE, name=str(n), encoding="utf-8", lines=each.lines)
+        for n, each in enumerate(staged[:290])
+    ]
+    done = store.commit("w", new)
+    assert [content(store, version) for _, version, _ in done] == contents[:290]
+    for each in staged:
+        each.close()
+    assert len([file for file in blob_files(config) if not file.name.startswith("tmp.")]) == 290
+    assert len(blob_files(config)) == 291
+    store.close()
+    assert len(blob_files(config)) == 290
