@@ -20,6 +20,7 @@ to show to one: it never quotes stored content and never carries a traceback.
     |- SymbolAmbiguousError          several symbols fit (carries the candidates)
     |- ConflictError                 the file on disk is not what the handle's version says
     |- NotTextError                  binary content is never printed; export it instead
+    |- MemberUnreadableError         a member of an archive is encrypted, damaged, too large, ...
     |- NotEditableError              the edit could not be made without changing other bytes
     |- SourceError
     |  |- PathNotAllowedError        outside the allowed roots, or through a link
@@ -32,6 +33,7 @@ to show to one: it never quotes stored content and never carries a traceback.
     |  |- StoreVersionError          the store was written by a newer release
     |  |- StoreUnsafeError           wrong owner, mode or a symlink where the store should be
     |  |- StoreBusyError             another process held the store's lock for too long
+    |- RegistrationError             a client's configuration cannot be read or written
     |- OperationCancelledError       the client asked to stop
 """
 
@@ -134,6 +136,10 @@ class NotTextError(OffloadError):
     """Binary content is never printed."""
 
 
+class MemberUnreadableError(OffloadError):
+    """A member of an archive is encrypted, damaged, too large, or packed in a way that is not read here."""
+
+
 class NotEditableError(OffloadError):
     """The edit could not be made without changing bytes outside it."""
 
@@ -180,6 +186,10 @@ class StoreUnsafeError(StoreError):
 
 class StoreBusyError(StoreError):
     """Another process held the store's lock for longer than the time allowed."""
+
+
+class RegistrationError(OffloadError):
+    """A client's configuration cannot be read or written; it was left as it is."""
 
 
 class OperationCancelledError(OffloadError):
