@@ -19,6 +19,7 @@ from mcp_offload.models import (
     FileStamp,
     Kind,
     Monitor,
+    SilentMonitor,
     SkippedFile,
     StoreManyResult,
     StoreResult,
@@ -51,8 +52,10 @@ class Named:
     language: str | None = None
 
 
-def store_source(ctx: Context, source: str, named: Named, monitor: Monitor) -> StoreResult | StoreManyResult:
-    """Store a file, a directory or the files of a glob by path.
+def store_source(
+    ctx: Context, source: str, named: Named, monitor: Monitor, count_bytes: int = LARGE_BYTES
+) -> StoreResult | StoreManyResult:
+    """Store a file, a directory or the files of a glob by path; up to ``count_bytes`` a file is counted.
 
     Raises:
         PathNotAllowedError, SourceUnreadableError: as :meth:`Roots.open_file`.
@@ -60,18 +63,24 @@ def store_source(ctx: Context, source: str, named: Named, monitor: Monitor) -> S
     """
     top, pattern = _split_glob(ctx, source)
     if pattern is None and not ctx.roots.is_directory(top):
-        return describe(ctx, *store_file(ctx, top, named, monitor), count=True)
+        return describe(ctx, *store_file(ctx, top, named, monitor), count_bytes=count_bytes)
     return _store_many(ctx, top, pattern, monitor)
 
 
-def store_content(ctx: Context, content: Iterable[bytes], named: Named, monitor: Monitor) -> StoreResult:
+def store_content(
+    ctx: Context,
+    content: Iterable[bytes],
+    named: Named,
+    monitor: Monitor,
+    count_bytes: int = LARGE_BYTES,
+) -> StoreResult:
     """Store bytes that have no path. The same name and bytes again give the same artifact."""
     with ctx.store.stage(content, monitor=monitor) as staged:
         name = named.name or "content"
         put, view = new_version(ctx, staged, name, named, anonymous=named.name is None)
         with view if view is not None else nullcontext():
             committed = ctx.store.commit(ctx.settings.workspace, [put])[0]
-    return describe(ctx, *committed, count=True)
+    return describe(ctx, *committed, count_bytes=count_bytes)
 
 
 def store_file(
@@ -96,9 +105,9 @@ def display_name(ctx: Context, absolute: str) -> str:
 
 
 def describe(
-    ctx: Context, artifact: Artifact, version: Version, new: bool, *, count: bool = False
+    ctx: Context, artifact: Artifact, version: Version, new: bool, *, count_bytes: int = -1
 ) -> StoreResult:
-    """The result that tells a client what is stored. ``count``: count tokens of up to 4 MB now."""
+    """The result that tells a client what is stored; up to ``count_bytes`` its tokens are counted now."""
     return StoreResult(
         handle=handle_of(artifact, version.version),
         name=artifact.name,
@@ -106,7 +115,7 @@ def describe(
         version=version.version,
         bytes=version.size_bytes,
         lines=version.lines,
-        tokens=version_tokens(ctx, version, count=count),
+        tokens=version_tokens(ctx, version, count=version.size_bytes <= count_bytes),
         blake3=version.blake3,
         language=version.language,
         path=artifact.source_path,
@@ -124,6 +133,8 @@ def version_tokens(ctx: Context, version: Version, *, count: bool) -> int | None
     if known is not None or not count or version.size_bytes > LARGE_BYTES:
         return known
     with ctx.store.open_view(version) as reader:
+        if reader.size_bytes > LARGE_BYTES:  # a compressed file holds more than it has bytes
+            return None
         counted = ctx.counter.count_stream(reader.chunks(SNIFF_BYTES))
     ctx.store.tokens_put(key, counted)
     return counted
@@ -160,7 +171,7 @@ def _store_open_file(
             f"{path.absolute} has {stamp.size_bytes} bytes; at most {ctx.settings.max_artifact_bytes} "
             "are stored as one artifact. Store a part of it."
         )
-    with ctx.store.stage(_file_chunks(fd), monitor=monitor) as staged:
+    with _staged_file(ctx, path, fd, stamp, monitor) as staged:
         if file_stamp(fd, stamp.read_at_ns) != stamp:
             # Written to while it was read: the stamp of no moment fits, so none is ever trusted.
             stamp = replace(stamp, read_at_ns=0)
@@ -175,9 +186,11 @@ def _store_open_file(
             return ctx.store.commit(ctx.settings.workspace, [put])[0]
 
 
-def _file_chunks(fd: int) -> Iterator[bytes]:
-    while chunk := os.read(fd, CHUNK_BYTES):
-        yield chunk
+def _staged_file(ctx: Context, path: ConfinedPath, fd: int, stamp: FileStamp, monitor: Monitor) -> Staged:
+    try:
+        return ctx.store.stage_file(fd, total_bytes=stamp.size_bytes, monitor=monitor)
+    except OSError as exc:
+        raise SourceUnreadableError(f"{path.absolute} cannot be read: {exc.strerror}.") from exc
 
 
 def new_version(
@@ -292,7 +305,7 @@ def _stage_found(ctx: Context, path: ConfinedPath, name: str, opened: list[Stage
     fd = ctx.roots.open_file(path)
     try:
         stamp = file_stamp(fd, time.time_ns())
-        staged = ctx.store.stage(_file_chunks(fd))
+        staged = _staged_file(ctx, path, fd, stamp, SilentMonitor())
         opened.append(staged)
         put, view = new_version(ctx, staged, path.absolute, Named(name), path=path.absolute, stamp=stamp)
         if view is not None:

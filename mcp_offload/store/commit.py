@@ -149,9 +149,11 @@ class Commit:
             return
         with self._session.transaction() as db:
             workspace_id = self._workspace_id(db, workspace)
-            row = db.row("SELECT last_number FROM workspace WHERE id = ?", workspace_id)
+            row = db.row("SELECT last_number, reserved FROM workspace WHERE id = ?", workspace_id)
             assert row is not None
             last, reserved = self._marks.reserve(workspace, count, int(row[0]))
+            if last == row[1]:  # nobody reserved in between: what is left of the former range comes first
+                last = int(row[0])
             db.run(
                 "UPDATE workspace SET last_number = ?, reserved = ? WHERE id = ?",
                 last,

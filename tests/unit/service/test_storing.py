@@ -86,6 +86,15 @@ def test_numbers_are_shared_by_kinds_and_never_reused(service: OffloadService, p
     assert one(service.store("a.py")).handle == "f3"
 
 
+def test_storing_a_directory_again_uses_up_no_numbers(service: OffloadService, project: Path) -> None:
+    (project / "src").mkdir()
+    for number in range(20):
+        (project / "src" / f"m{number}.py").write_text(f"x = {number}\n", encoding="utf-8")
+    for _ in range(3):
+        service.store("src")
+    assert one(service.store(content="next\n", name="n.txt")).handle == "f21"
+
+
 def test_a_directory_is_stored_at_once_and_mapped(service: OffloadService, project: Path) -> None:
     (project / ".gitignore").write_text("*.tmp\n", encoding="utf-8")
     (project / "src").mkdir()
