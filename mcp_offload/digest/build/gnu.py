@@ -11,9 +11,9 @@ from .collect import Collector, Draft, integer, plain
 
 # Source: GNU coding standards, 4.4 "Formatting Error Messages".
 _DIAGNOSTIC: Final = re.compile(
-    r"^\s{0,16}(?P<file>(?:[A-Za-z]:[\\/])?[^\s:()\[\]|][^:()"
+    r"^\s{0,16}(?:psql:)?(?P<file>(?:[A-Za-z]:[\\/])?[^\s:()\[\]|][^:()"
     r"|]*?):(?P<line>\d+)(?::(?P<column>\d+))?(?:-\d+)?: ?"
-    r"(?P<severity>(?:fatal |internal compiler |syntax )?[Ee]rror|warning|note|remark"
+    r"(?P<severity>(?:fatal |internal compiler |syntax )?[Ee]rror|ERROR|warning|note|remark"
     r"|info)(?:\[(?P<code>[A-Z]+\d+)\])?:? *(?P<message>.*)$"
 )
 _DRIVER: Final = re.compile(
@@ -77,6 +77,7 @@ _TOOLS: Final = {
     "f": "gfortran",
     "f90": "gfortran",
     "proto": "protoc",
+    "sql": "psql",
     "s": "as",
     "asm": "nasm",
 }
@@ -261,6 +262,7 @@ FAMILY: Final = Family(
     Group.BUILD,
     (
         r":\d+(?::\d+)?(?:-\d+)?: ?(?:fatal |internal compiler |syntax )?[Ee]rror(?:\[E\d+\])?:? ",
+        r":\d+: ERROR: ",
         r":\s+(?:recursively )?required (?:from|by) ",
         r": In (?:instantiation|substitution) of ",
         r"^(?:\S*/)?(?:cc1(?:plus|obj)?|g?cc|g\+\+|c\+\+|clang(?:\+\+)?|cobc|gfortran|ghc"

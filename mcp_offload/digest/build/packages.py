@@ -28,6 +28,12 @@ _YARN: Final = re.compile(
     r"^(?:\u27a4 )?(?P<code>YN\d{4}): .*?(?P<message>(?:[\w@/.-]+@.*|.*)(?:can't|couldn't"
     r"|failed|not found|No candidates|exited with).*)$"
 )
+_SOLVER: Final = re.compile(
+    r"^(?P<name>.*version solving failed\.|ResolvePackageNotFound|PackagesNotFoundError|"
+    r"(?:LibMamba)?UnsatisfiableError"
+    r"|Your requirements could not be resolved|Could not find gem '[^']*'"
+    r"|Bundler could not find compatible).*"
+)
 _YARN1: Final = re.compile(
     r"^error (?P<message>(?:An unexpected error|Couldn't find|Command failed|Command \""
     r"|Found incompatible|No lockfile|Your lockfile|https?://|Missing|Package"
@@ -44,7 +50,8 @@ _PIP_WHEEL: Final = re.compile(
     r"|^Failed to build (?P<other>\S+)(?: when getting.*)?$"
 )
 _PIP_OPEN: Final = re.compile(
-    r"^(?:Could not open requirements file|Invalid requirement|File \"setup\.py\""
+    r"^(?:No solution found|Failed to (?:download|prepare|resolve|fetch)"
+    r"|Could not open requirements file|Invalid requirement|File \"setup\.py\""
     r"|Could not install packages due to|"
     r"Could not find a version that satisfies the requirement (?P<need>\S+)"
     r"|Directory '.*' is not installable|Hash|THESE PACKAGES DO NOT MATCH|"
@@ -87,6 +94,12 @@ class Packages:
             )
             self._account.open(draft)
             self._account.close()
+            return 0
+        solver = _SOLVER.match(text)
+        if solver:
+            self._add_pip(
+                "conflict" if "solving" in text else solver["name"], "dependency", text.strip(), number
+            )
             return 0
         yarn = _YARN1.match(text)
         if yarn:
@@ -185,6 +198,10 @@ FAMILY: Final = Family(
     Group.BUILD,
     (
         r"^npm (?:error|ERR!)",
+        r"version solving failed\.",
+        r"^(?:ResolvePackageNotFound|PackagesNotFoundError|UnsatisfiableError|LibMambaUnsatisfiableError)\b",
+        r"^(?:Your requirements could not be resolved|Could not find gem '"
+        r"|Bundler could not find compatible)",
         r"^(?:added|removed|changed) \d+ packages?\b",
         r"^Successfully installed \S",
         r"^up to date(?:,| in) ",

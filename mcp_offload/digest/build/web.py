@@ -10,7 +10,8 @@ from ..frames import whole
 from .collect import Collector, Draft, integer, plain
 
 _PRETTY: Final = re.compile(
-    r"^(?P<file>\S.*?):(?P<line>\d+):(?P<column>\d+) - error (?P<code>TS\d+): (?P<message>.*)$"
+    r"^(?:Error: |ERROR in )?(?P<file>\S.*?):(?P<line>\d+):(?P<column>\d+) - error "
+    r"(?P<code>TS\d+): (?P<message>.*)$"
 )
 _FOUND: Final = re.compile(r"^(?:\[[^\]]*\] )?Found (?P<errors>\d+) errors?(?: in .*|\. Watching.*|\.)?$")
 _STYLISH: Final = re.compile(
@@ -25,7 +26,7 @@ _COMPACT: Final = re.compile(
     r"|Warning) - (?P<message>.*?)(?: \((?P<rule>[\w@/.-]+)\))?$"
 )
 _FILE: Final = re.compile(
-    r"^(?:[A-Za-z]:)?[\w./\\@+ ()\[\]-]+\.(?:[cm]?[jt]sx?|vue|svelte|html|json|md|s?css|less|astro)$"
+    r"^(?:[A-Za-z]:)?[\w./\\@+ ()\[\]-]+\.(?:[cm]?[jt]sx?|vue|svelte|html|json|ya?ml|md|s?css|less|astro)$"
 )
 _WEBPACK: Final = re.compile(r"^ERROR in (?P<where>.+)$")
 _WEBPACK_AT: Final = re.compile(
@@ -42,6 +43,10 @@ _VITE: Final = re.compile(
     r"|RollupError: )\s*(?P<message>.*)$"
 )
 _VITE_FILE: Final = re.compile(r"^file: (?P<file>\S+?)(?::(?P<line>\d+):(?P<column>\d+))?$")
+_NEXT: Final = re.compile(r"^Failed to compile\.?$")
+_NEXT_AT: Final = re.compile(
+    r"^(?:\./)?(?P<file>[\w@./\[\]()-]+\.\w{1,6})(?::(?P<line>\d+):(?P<column>\d+))?$"
+)
 _INDENTED: Final = re.compile(r"^\s|^\d+\s")
 _LINES: Final = 40
 
@@ -70,6 +75,9 @@ class Web:
         if self._closing(number, text):
             self._account.close()
             return 0
+        if _NEXT.match(text):
+            self._open(Draft("build failed", "compile", None, None, text, number, "next"))
+            return _LINES
         head = _WEBPACK.match(text) or _ESBUILD.match(text)
         if head:
             return self._bundler(number, head, text)
@@ -140,9 +148,25 @@ class Web:
                 draft.name = plain(text.split(":", 1)[0]) if ":" in text else draft.name
             self._account.extend(number)
             return max(0, _LINES - (number - draft.start))
+        if draft.tool == "next":
+            return self._next(number, text, draft)
         if draft.tool == "vite" and number == draft.number + 1 and draft.message.startswith("error during"):
             self._says(number, text, draft)
         if not self._place(text, draft) and number > draft.number and not _INDENTED.match(text):
+            self._account.close()
+            return 0
+        self._account.extend(number)
+        return _LINES
+
+    def _next(self, number: int, text: str, draft: Draft) -> int:
+        """Next.js and create-react-app: the file on one line, the reason on the next."""
+        at = _NEXT_AT.match(text)
+        if at and draft.file is None:
+            draft.file, draft.line = at["file"], integer(at["line"])
+            draft.column = integer(at["column"])
+        elif draft.message.startswith("Failed to compile"):
+            self._says(number, text, draft)
+        elif not _INDENTED.match(text):
             self._account.close()
             return 0
         self._account.extend(number)
@@ -205,6 +229,8 @@ FAMILY: Final = Family(
         r"^webpack [\d.]+ compiled ",
         r"^(?:\x{2718}|\x{2717}|X) \[ERROR\] ",
         r"^error during build:",
+        r"^Failed to compile\.?$",
+        r"\.ya?ml$",
         r"^(?:\[[^\]]*\] )?Found \d+ errors?",
     ),
     Web,

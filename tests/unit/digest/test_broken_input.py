@@ -57,7 +57,7 @@ def test_lines_in_any_order_do_not_raise() -> None:
     chance = random.Random(11)
     for _ in range(5):
         chance.shuffle(lines)
-        assert digest(b"\n".join(lines)).line_count == len(lines)
+        assert digest(b"\n".join([*lines, b"end"])).line_count == len(lines) + 1
 
 
 def test_long_lines_of_brackets_and_quotes_are_bounded() -> None:
