@@ -23,6 +23,7 @@ from mcp_offload.wire.canned import CAPABILITIES_KEY, CLIENT_KEY, VERSION_KEY
 
 SNAPSHOT_PATH: Final = Path(__file__).with_name("snapshot.json")
 PROFILES: Final[tuple[ToolProfile, ...]] = ("default", "all")
+LISTS: Final = ("tools/list", "resources/list", "resources/templates/list", "prompts/list")
 _CLIENT: Final = {"name": "snapshot", "version": "0"}
 
 Json = dict[str, Any]
@@ -73,23 +74,29 @@ async def ask(server: Server[Any], requests: list[tuple[str, Json]]) -> list[Jso
 
 async def record_profile(profile: ToolProfile) -> Json:
     """The recorded answers of one tool profile."""
-    tools: dict[str, Json] = {}
+    lists: dict[str, dict[str, Json]] = {method: {} for method in LISTS}
     initialize: Json = {}
     discover: Json = {}
     for version in HANDSHAKE_PROTOCOL_VERSIONS:
-        greeting = ("initialize", initialize_params(version))
-        initialize, tools[version] = await ask(snapshot_server(profile), [greeting, ("tools/list", {})])
+        requests: list[tuple[str, Json]] = [(method, {}) for method in LISTS]
+        requests.insert(0, ("initialize", initialize_params(version)))
+        initialize, *results = await ask(snapshot_server(profile), requests)
+        for method, result in zip(LISTS, results, strict=True):
+            lists[method][version] = result
     for version in MODERN_PROTOCOL_VERSIONS:
         params = envelope_params(version)
-        both = [("server/discover", params), ("tools/list", params)]
-        discover, tools[version] = await ask(snapshot_server(profile), both)
-    return {"initialize": initialize, "discover": discover, "tools": _grouped(tools)}
+        methods = ("server/discover", *LISTS)
+        discover, *results = await ask(snapshot_server(profile), [(method, params) for method in methods])
+        for method, result in zip(LISTS, results, strict=True):
+            lists[method][version] = result
+    grouped = {method: _grouped(results) for method, results in lists.items()}
+    return {"initialize": initialize, "discover": discover, "lists": grouped}
 
 
-def _grouped(tools: dict[str, Json]) -> list[Json]:
+def _grouped(results: dict[str, Json]) -> list[Json]:
     """Versions with the same answer share it."""
     groups: list[Json] = []
-    for version, result in tools.items():
+    for version, result in results.items():
         for group in groups:
             if group["result"] == result:
                 group["versions"].append(version)

@@ -72,7 +72,7 @@ class StdioBackend:
         assembly = assemble(self._service.get, self._settings)
         gc.freeze()
         gc.enable()
-        self._stop_calls = assembly.runner.stop
+        self._stop_calls = assembly.workshop.stop
         anyio.run(serve_link, assembly.server, link)
 
     def close(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from mcp_offload.errors import InvalidArgumentError
 from mcp_offload.models import (
@@ -12,6 +12,7 @@ from mcp_offload.models import (
     ExportResult,
     GcResult,
     ListResult,
+    Kind,
     MapResult,
     Monitor,
     OutlineResult,
@@ -27,9 +28,12 @@ from mcp_offload.models import (
 from mcp_offload.parsing import ParserWorker
 from mcp_offload.paths import Roots
 from mcp_offload.service import edit as editing
+from mcp_offload.service import completion as completing
 from mcp_offload.service import manage
 from mcp_offload.service.compare import compare
 from mcp_offload.service.context import Context, Session
+from mcp_offload.service.completion import Completions
+from mcp_offload.service.content import Content, open_content
 from mcp_offload.service.digests import with_digest
 from mcp_offload.service.export import export, stream
 from mcp_offload.service.finding import find_symbols, search
@@ -220,6 +224,34 @@ class OffloadService:
     def stats(self) -> StatsResult:
         """What the store holds and promises."""
         return manage.stats(self._ctx)
+    def content(
+        self,
+        handle: str,
+        *,
+        raw: bool = False,
+        session: Session | None = None,
+        monitor: Monitor = _SILENT,
+    ) -> AbstractContextManager[Content]:
+        """The exact bytes a handle names, to be read while open.
+
+        Text comes as UTF-8; ``raw``: a whole artifact comes as its stored bytes.
+        """
+        return open_content(self._ctx, handle, session or Session(), monitor, raw=raw)
+
+    def complete_handle(
+        self, typed: str, kinds: Sequence[Kind] = (), *, monitor: Monitor = _SILENT
+    ) -> Completions:
+        """What a half-typed handle may become; ``kinds`` empty = any."""
+        return completing.complete_handle(self._ctx, typed, kinds, monitor)
+
+    def complete_version(self, artifact: str, typed: str) -> Completions:
+        """Version numbers of an artifact, newest first."""
+        return completing.complete_versions(self._ctx, artifact, typed)
+
+    def complete_selector(self, artifact: str, typed: str, *, monitor: Monitor = _SILENT) -> Completions:
+        """What may stand after ``#`` in a handle of ``artifact``."""
+        return completing.complete_selectors(self._ctx, artifact, typed, monitor)
+
 
     def _limits(self, max_tokens: int | None) -> Limits:
         settings = self._ctx.settings

@@ -7,10 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-import anyio
-import anyio.to_thread
 from mcp.server.context import ServerRequestContext
-from mcp.server.session import ServerSession
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INVALID_PARAMS,
@@ -31,18 +28,17 @@ from mcp_offload.wire.errors import INTERNAL_TEXT, error_json, error_text
 from mcp_offload.wire.monitor import CallMonitor
 from mcp_offload.wire.reply import Budget, reply, wants_json
 from mcp_offload.wire.scrub import scrub_text
+from mcp_offload.wire.work import Workshop
 
 if TYPE_CHECKING:
     from mcp_offload.service import OffloadService, Session
 
-#: A call that is done by then reports nothing.
-PROGRESS_AFTER_SECONDS: Final = 1.0
-PROGRESS_EVERY_SECONDS: Final = 0.5
 READ_AGAIN: Final = 3
 #: Below this the service has no room for a header, a line and a marker.
 LEAST_TOKENS: Final = 120
 
 _log = logging.getLogger(__name__)
+_Context = ServerRequestContext[Any, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +48,7 @@ class _Job:
     name: str
     spec: ToolSpec
     arguments: Mapping[str, object]
+    session: Session
     monitor: CallMonitor
     with_json: bool
 
@@ -60,22 +57,25 @@ class ToolRunner:
     """The handlers of ``tools/list`` and ``tools/call`` for one client.
 
     ``open_service`` gives the service, building it on the first call; what it raises is that call's
-    tool error, and the next call tries again.
+    tool error, and the next call tries again. ``session_of`` gives what the caller has been shown.
     """
 
     def __init__(
-        self, open_service: Callable[[], OffloadService], session: Session, settings: Settings
+        self,
+        open_service: Callable[[], OffloadService],
+        session_of: Callable[[_Context], Session],
+        settings: Settings,
+        workshop: Workshop,
     ) -> None:
         self._open_service = open_service
-        self._session = session
+        self._session_of = session_of
+        self._workshop = workshop
         self._settings = settings
         self._tools = tools_of(settings.tools)
         self._count = TokenCounter().count
         self._running: set[CallMonitor] = set()
 
-    async def list_tools(
-        self, ctx: ServerRequestContext[Any, Any], params: PaginatedRequestParams | None
-    ) -> ListToolsResult:
+    async def list_tools(self, ctx: _Context, params: PaginatedRequestParams | None) -> ListToolsResult:
         """List the profile's tools, all on one page.
 
         Raises:
@@ -85,47 +85,23 @@ class ToolRunner:
             raise MCPError(INVALID_PARAMS, "Unknown cursor: all tools are on the first page")
         return ListToolsResult(tools=listed_tools(self._settings.tools))
 
-    async def call_tool(
-        self, ctx: ServerRequestContext[Any, Any], params: CallToolRequestParams
-    ) -> CallToolResult:
+    async def call_tool(self, ctx: _Context, params: CallToolRequestParams) -> CallToolResult:
         """Run one tool; every failure but a cancellation is a tool error that says the next step."""
-        meta = ctx.meta or {}
         spec = self._tools.get(params.name)
         if spec is None:
             return self._failure(f"Unknown tool. The tools are: {', '.join(self._tools)}.")
-        monitor = CallMonitor()
-        job = _Job(params.name, spec, params.arguments or {}, monitor, wants_json(meta))
-        self._running.add(monitor)
-        try:
-            if "progress_token" in meta or "progressToken" in meta:
-                return await self._run_reporting(job, ctx.session)
-            return await self._run(job)
-        finally:
-            # Reached early only by a cancellation: the thread stops at its next report.
-            monitor.cancel()
-            self._running.discard(monitor)
+        session, with_json = self._session_of(ctx), wants_json(ctx.meta)
 
-    def stop(self) -> None:
-        """Stop every running call. May be called from any thread."""
-        for monitor in tuple(self._running):
-            monitor.cancel()
+        def work(monitor: CallMonitor) -> CallToolResult:
+            return self._work(_Job(params.name, spec, params.arguments or {}, session, monitor, with_json))
 
-    async def _run(self, job: _Job) -> CallToolResult:
-        return await anyio.to_thread.run_sync(self._work, job, abandon_on_cancel=True)
-
-    async def _run_reporting(self, job: _Job, session: ServerSession) -> CallToolResult:
-        results: list[CallToolResult] = []
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_report, job.monitor, session)
-            results.append(await self._run(job))
-            tasks.cancel_scope.cancel()
-        return results[0]
+        return await self._workshop.run(ctx, work)
 
     def _work(self, job: _Job) -> CallToolResult:
         try:
             given = read_arguments(job.spec.arguments, job.arguments)
             max_tokens = getattr(given, "max_tokens", None) or self._settings.max_tokens
-            call = Call(self._open_service(), self._session, job.monitor, max_tokens)
+            call = Call(self._open_service(), job.session, job.monitor, max_tokens)
             budget = self._budget(max_tokens)
             result, text = self._fitting(job, call, given, budget)
             return reply(text, budget, data=present_json(result) if job.with_json else None)
@@ -156,15 +132,3 @@ class ToolRunner:
 
     def _failure(self, text: str, data: Mapping[str, object] | None = None) -> CallToolResult:
         return reply(text, self._budget(self._settings.max_tokens), data=data, error=True)
-
-
-async def _report(monitor: CallMonitor, session: ServerSession) -> None:
-    """Send the latest progress at most twice a second, and only where it moved on."""
-    await anyio.sleep(PROGRESS_AFTER_SECONDS)
-    sent = 0.0
-    while True:
-        latest = monitor.latest
-        if latest.done > sent:
-            sent = latest.done
-            await session.report_progress(latest.done, latest.total, scrub_text(latest.message) or None)
-        await anyio.sleep(PROGRESS_EVERY_SECONDS)

@@ -31,13 +31,13 @@ class Snapshot:
     Attributes:
         initialize: result of ``initialize``, for the newest handshake version.
         discover: result of ``server/discover``.
-        tools: result of ``tools/list`` by protocol version.
+        lists: result of each list by its method, then by protocol version.
         handshake_versions, envelope_versions: oldest first.
     """
 
     initialize: JsonObject
     discover: JsonObject
-    tools: dict[str, JsonObject]
+    lists: dict[str, dict[str, JsonObject]]
     handshake_versions: tuple[str, ...]
     envelope_versions: tuple[str, ...]
 
@@ -53,10 +53,18 @@ def load_snapshot(data: str | bytes, profile: str) -> Snapshot:
     return Snapshot(
         initialize=one["initialize"],
         discover=one["discover"],
-        tools={version: entry["result"] for entry in one["tools"] for version in entry["versions"]},
+        lists={method: _by_version(groups) for method, groups in one["lists"].items()},
         handshake_versions=tuple(recorded["handshake_versions"]),
         envelope_versions=tuple(recorded["envelope_versions"]),
     )
+
+
+def _by_version(groups: list[JsonObject]) -> dict[str, JsonObject]:
+    return {
+        version: cast("JsonObject", group["result"])
+        for group in groups
+        for version in cast("list[str]", group["versions"])
+    }
 
 
 class Handshake:
@@ -103,9 +111,11 @@ class Handshake:
     def _answer_handshake(self, message: Message) -> JsonObject | None:
         if message.method == "ping":
             return {}
-        if message.method == "tools/list" and self._version is not None and _first_page(message.params):
-            return self._snapshot.tools[self._version]
-        return None
+        return None if self._version is None else self._listed(message, self._version)
+
+    def _listed(self, message: Message, version: str) -> JsonObject | None:
+        results = self._snapshot.lists.get(message.method or "")
+        return results[version] if results is not None and _first_page(message.params) else None
 
     def _answer_enveloped(self, message: Message) -> JsonObject | None:
         meta = _meta(message.params)
@@ -120,9 +130,7 @@ class Handshake:
             return None
         if message.method == "server/discover":
             return self._snapshot.discover
-        if message.method == "tools/list" and _first_page(message.params):
-            return self._snapshot.tools[cast("str", version)]
-        return None
+        return self._listed(message, cast("str", version))
 
 
 def _meta(params: JsonObject) -> JsonObject:

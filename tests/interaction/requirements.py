@@ -105,6 +105,27 @@ REQUIREMENTS: Final[dict[str, Requirement]] = {
     "tools-named-exist": Requirement(
         "Every tool that a reply or an error names is listed.", f"{_PROTOCOL}, Errors"
     ),
+    "resources-list": Requirement(
+        "resources/list is short and never changes, whatever is stored.", f"{_PROTOCOL}, Resources"
+    ),
+    "resources-read": Requirement(
+        "A resource is text or a blob with its media type; what is too large is refused by naming parts.",
+        f"{_PROTOCOL}, Resources",
+    ),
+    "resources-cache": Requirement(
+        "A resource that states its version may be cached, one that does not may not.",
+        f"{_MODERN}, caching",
+    ),
+    "resources-not-found": Requirement(
+        "A resource that is not there is answered with -32602, in both eras.", f"{_PROTOCOL}, Resources"
+    ),
+    "prompts": Requirement(
+        "Prompts are listed and filled in; wrong names and arguments are refused.", f"{_PROTOCOL}, Prompts"
+    ),
+    "completion": Requirement(
+        "Handles, versions, symbols and failures are completed from what is stored.",
+        f"{_PROTOCOL}, Completion",
+    ),
     "reply-text": Requirement(
         "A reply is one text block: no structured content, no links.", f"{_PROTOCOL}, Replies"
     ),

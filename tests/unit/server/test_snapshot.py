@@ -11,6 +11,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, KNOWN_PROTOCOL_VERSIO
 
 from mcp_offload import __version__
 from mcp_offload.server.snapshot import (
+    LISTS,
     PROFILES,
     SNAPSHOT_PATH,
     ask,
@@ -44,13 +45,15 @@ def test_the_recorded_file_is_what_the_generator_writes() -> None:
 def test_every_version_the_sdk_knows_is_recorded() -> None:
     for profile in PROFILES:
         snapshot = load_snapshot(SNAPSHOT_PATH.read_bytes(), profile)
-        assert set(snapshot.tools) == set(KNOWN_PROTOCOL_VERSIONS)
+        assert set(snapshot.lists) == set(LISTS)
+        assert all(set(results) == set(KNOWN_PROTOCOL_VERSIONS) for results in snapshot.lists.values())
 
 
 @PROFILE
 @pytest.mark.parametrize("version", [*HANDSHAKE_PROTOCOL_VERSIONS, *MODERN_PROTOCOL_VERSIONS, "2099-01-01"])
 def test_the_front_and_the_sdk_greet_and_list_alike(profile: ToolProfile, version: str) -> None:
-    requests = [("initialize", initialize_params(version)), ("ping", {}), ("tools/list", {})]
+    requests: list[tuple[str, dict[str, Any]]] = [("initialize", initialize_params(version)), ("ping", {})]
+    requests += [(method, {}) for method in LISTS]
     handshake = _handshake(profile)
     front = [_front(handshake, method, params) for method, params in requests]
     assert front == anyio.run(ask, snapshot_server(profile), requests)
@@ -59,7 +62,7 @@ def test_the_front_and_the_sdk_greet_and_list_alike(profile: ToolProfile, versio
 @PROFILE
 @pytest.mark.parametrize("version", MODERN_PROTOCOL_VERSIONS)
 def test_the_front_and_the_sdk_discover_and_list_alike(profile: ToolProfile, version: str) -> None:
-    requests = [("server/discover", envelope_params(version)), ("tools/list", envelope_params(version))]
+    requests = [(method, envelope_params(version)) for method in ("server/discover", *LISTS)]
     handshake = _handshake(profile)
     front = [_front(handshake, method, params) for method, params in requests]
     assert front == anyio.run(ask, snapshot_server(profile), requests)

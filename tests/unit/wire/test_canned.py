@@ -13,7 +13,7 @@ OLD, NEW, MODERN = "2024-11-05", "2025-11-25", "2026-07-28"
 SNAPSHOT = Snapshot(
     initialize={"protocolVersion": NEW, "serverInfo": {"name": "n"}},
     discover={"supportedVersions": [MODERN]},
-    tools={version: {"tools": [version]} for version in (OLD, NEW, MODERN)},
+    lists={"tools/list": {version: {"tools": [version]} for version in (OLD, NEW, MODERN)}},
     handshake_versions=(OLD, NEW),
     envelope_versions=(MODERN,),
 )
