@@ -72,7 +72,6 @@ class Packages:
     def __init__(self) -> None:
         self._account = Collector()
         self._pip: dict[str, Draft] = {}
-        self._seen_pip = False
 
     def feed(self, number: int, text: str) -> int:
         """Take a line of npm, pnpm, yarn or pip."""
@@ -85,36 +84,26 @@ class Packages:
             self._npm(number, npm["rest"].strip())
             return 0
         other = _PNPM.match(text) or _YARN.match(text)
+        yarn = _YARN1.match(text)
+        solver = _SOLVER.match(text)
         if other:
-            self._account.close()
             tool = "yarn" if other["code"].startswith("YN") else "pnpm"
             kind = "target" if "ELIFECYCLE" in other["code"] else "dependency"
-            draft = Draft(
-                other["code"], kind, None, None, other["message"].strip(), number, tool, None, 0, number
-            )
-            self._account.open(draft)
-            self._account.close()
-            return 0
-        solver = _SOLVER.match(text)
-        if solver:
-            self._add_pip(
-                "conflict" if "solving" in text else solver["name"], "dependency", text.strip(), number
-            )
-            return 0
-        yarn = _YARN1.match(text)
-        if yarn:
-            self._account.close()
-            message = yarn["message"]
-            kind = "target" if message.startswith("Command failed") else "dependency"
-            self._account.open(
-                Draft(plain(message), kind, None, None, message, number, "yarn", None, 0, number)
-            )
-            self._account.close()
-            return 0
-        pip = _PIP.match(text)
-        if pip:
+            self._single(number, tool, other["code"], kind, other["message"].strip())
+        elif yarn:
+            kind = "target" if yarn["message"].startswith("Command failed") else "dependency"
+            self._single(number, "yarn", plain(yarn["message"]), kind, yarn["message"])
+        elif solver:
+            name = "conflict" if "solving" in text else solver["name"]
+            self._add_pip(name, "dependency", text.strip(), number)
+        elif pip := _PIP.match(text):
             self._pip_error(number, (pip["message"] or pip["cross"] or "").strip())
         return 0
+
+    def _single(self, number: int, tool: str, name: str, kind: str, message: str) -> None:
+        """Add a complaint of one line."""
+        self._account.open(Draft(name, kind, None, None, message, number, tool, None, 0, number))
+        self._account.close()
 
     def _npm(self, number: int, rest: str) -> None:
         draft = self._account.draft
