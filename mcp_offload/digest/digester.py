@@ -20,13 +20,13 @@ _LINE_LIMIT_BYTES: Final = 1 << 20
 _SNIFF_BYTES: Final = 4096
 _UNPACK_LIMIT_BYTES: Final = 1 << 30
 _GZIP: Final = b"\x1f\x8b"  # Source: RFC 1952
-_ROWS: Final = (*FAMILIES, GENERIC)
+ROWS: Final = (*FAMILIES, GENERIC)
 
 
 @cache
 def _prefilter() -> Prefilter:
     """The compiled triggers; built on first use because compiling costs some 10 ms."""
-    return Prefilter(_ROWS)
+    return Prefilter(ROWS)
 
 
 class Digester:
@@ -41,8 +41,8 @@ class Digester:
         self._filter = _prefilter()
         self._generic = Generic()
         self._families: list[Recogniser] = [*(family.make() for family in FAMILIES), self._generic]
-        self._full = [family.full_lines for family in _ROWS]
-        self._wants = [0] * len(_ROWS)
+        self._full = [family.full_lines for family in ROWS]
+        self._wants = [0] * len(ROWS)
         self._wanting = 0
         self._peeler = Peeler()
         self._pending: list[bytes] = []
@@ -77,7 +77,7 @@ class Digester:
         return merge.merge(conclusive or texts, self._generic, last, self._exit_status)
 
     def _finish_families(self, last: int) -> list[tuple[Group, Findings]]:
-        return [(row.group, family.finish(last)) for row, family in zip(_ROWS, self._families, strict=True)]
+        return [(row.group, family.finish(last)) for row, family in zip(ROWS, self._families, strict=True)]
 
     def _begin(self) -> bytes:
         """Leave the stage where the head is gathered; a log kept gzipped is read as the log it is."""

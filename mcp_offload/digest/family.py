@@ -45,6 +45,8 @@ ALL: Final = 1 << 30
 TEXT_LIMIT: Final = 4096
 MAX_FAILURES: Final = 5000
 MAX_TESTS: Final = 50_000
+CUT: Final = "the log ends inside the test run"
+"""The note that says of a family's findings that its run did not end."""
 
 
 class Group(StrEnum):
@@ -93,6 +95,11 @@ class Findings:
     conclusive: bool = False
     unlisted: int = 0
     verdict_line: int = 0
+
+    @property
+    def cut(self) -> bool:
+        """True where a run began whose end the log does not hold."""
+        return self.verdict is Verdict.INCOMPLETE or any(note.startswith(CUT) for note in self.notes)
 
 
 class Recogniser(Protocol):

@@ -49,7 +49,7 @@ _COMPOSE: Final = re.compile(
 # Source: GitLab section markers ("section_start:1560896352:name[collapsed=true]").
 _GITLAB_SECTION: Final = re.compile(r"section_(?:start|end):\d+:[\w.-]+(?:\[[^\]]*\])?")
 # Source: Jenkins parallel branches ("[Build on X] text"); Ant tasks ("    [javac] text").
-_BRANCH: Final = re.compile(r"\[(?![A-Z_]+\]|gw\d+\]|build failed|setup failed)[A-Za-z][\w .:/()+-]{0,60}\] ")
+_BRANCH: Final = re.compile(r"\[(?![A-Z_]+[\](]|gw\d+\]|build failed|setup failed)[A-Za-z][\w .:/()+-]{0,60}\] ")
 _ANT: Final = re.compile(r" {2,12}\[(?:javac|junit|exec|java|apply|testng|scalac|groovyc|kotlinc)\] ")
 _JENKINS: Final = re.compile(r"^(?:Started by |\[Pipeline\] |Running on .* in /)", re.M)
 _STARTS: Final = frozenset("0123456789[#\ufeff")
@@ -95,7 +95,7 @@ class Peeler:
         """Look at the first bytes of the log once."""
         text = head.decode("utf-8", "replace")
         lines = text.split("\n")[:60]
-        branched = sum(1 for line in lines if _BRANCH.match(line))
+        branched = sum(1 for line in lines if _BRANCH.match(line) and not _BRACKET_STAMP.match(line))
         self._branches = bool(_JENKINS.search(text)) or branched * 2 > len(lines)
 
     def peel(self, raw: bytes, full: bool = False) -> str:

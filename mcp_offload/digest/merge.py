@@ -118,8 +118,11 @@ def _listed(found: Found) -> list[Failure]:
     seen_lines: dict[int, str] = {}
     seen_places: dict[tuple[str, int, int | None, str], str] = {}
     listed: list[Failure] = []
-    for _, findings in found:
-        for failure in findings.failures:
+    everything = [failure for _, findings in found for failure in findings.failures]
+    for target in (False, True):
+        for failure in everything:
+            if (failure.kind == "target") is not target:
+                continue
             message = clip(failure.message.strip())
             place = (failure.file or failure.name, failure.line or 0, failure.column, message)
             if seen_lines.get(failure.log_line, failure.tool) != failure.tool:
@@ -188,7 +191,9 @@ def _diagnostic_totals(found: Found, failures: Sequence[Failure]) -> dict[str, i
         listed[failure.tool] = listed.get(failure.tool, 0) + 1
     totals: dict[str, int] = {}
     errors = 0
-    for _, findings in found:
+    for group, findings in found:
+        if group is Group.TESTS and findings.verdict is Verdict.INCOMPLETE:
+            continue
         own = {failure.tool for failure in findings.failures}
         count = sum(listed.get(tool, 0) for tool in own)
         if "errors" in findings.totals and (count == len(findings.failures) or not own):
@@ -205,9 +210,8 @@ def _verdict(
     found: Found, failures: Sequence[Failure], generic: Generic, exit_status: int | None
 ) -> tuple[Verdict, bool, list[str]]:
     """The verdict, whether the run is shown (or known) to have ended, and what to say about it."""
-    said = {findings.verdict for _, findings in found}
     seen = _seen_verdict(found, failures, generic)
-    cut = Verdict.INCOMPLETE in said
+    cut = any(findings.cut for _, findings in found)
     if exit_status is None:
         return seen, not cut and seen not in {Verdict.UNKNOWN, Verdict.INCOMPLETE}, []
     if exit_status == 0:

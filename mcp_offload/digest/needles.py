@@ -172,6 +172,6 @@ def needles(pattern: str) -> list[Needle]:
     else:
         texts, fold, leading = node.need or frozenset[str](), node.fold, node.leading
     start = leading and pattern.startswith("^")
-    if _score(texts) + start < 1.7:
+    if _score(texts) + start < 1.7 or min(len(text.encode()) for text in texts) < 2:
         return []
     return [Needle(text, start, fold) for text in sorted(texts)]

@@ -19,12 +19,10 @@ re2: Any = _untyped
 
 # What may stand before the text of a line where a wrapper precedes it.
 _LOOSE_START: Final = r"(?:^|[\s\]mKZ|>\x{FEFF}])"
-# A window after a hit holds every other literal that begins within a step of it.
-_STEP_BYTES: Final = 16
+# Longer than any literal that is not of fixed text.
 _WINDOW_BYTES: Final = 112
 _MAX_HITS: Final = 48
 _MAX_MEMORY_BYTES: Final = 256 << 20
-_MAX_MEMO: Final = 20_000
 
 
 def _loosen(trigger: str) -> str:
@@ -47,7 +45,7 @@ def _atom(needle: Needle) -> str:
 
 
 class Prefilter:
-    """The triggers of all families, compiled. Immutable but for a memo; shared by all logs."""
+    """The triggers of all families, compiled. Immutable; shared by all logs."""
 
     def __init__(self, families: Sequence[Family]) -> None:
         options: Any = re2.Options()
@@ -59,10 +57,13 @@ class Prefilter:
         for index, family in enumerate(families):
             for trigger in family.triggers:
                 self._add(index, trigger, varied)
-        # Of two that begin together RE2 reports the first: varied before fixed, longer before shorter.
-        fixed = sorted(self._fixed, key=lambda key: (-len(key[0]) - key[1], key))
+        fixed = sorted(self._fixed)
         atoms = [*varied, *(_atom(Needle(text.decode(), start, False)) for text, start in fixed)]
         self._scan: Any = re2.compile(("(?m)" + "|".join(atoms)).encode(), options)
+        self._varied: Any = re2.compile(("(?m)" + "|".join(varied)).encode(), options)
+        self._by_head: dict[bytes, list[tuple[bytes, bool]]] = {}
+        for text, start in fixed:
+            self._by_head.setdefault(text[:2], []).append((text, start))
         self._which: Any = re2.Set.SearchSet(options)
         for atom in atoms:
             self._which.Add(atom)
@@ -72,7 +73,6 @@ class Prefilter:
             re2.compile("|".join(f"(?:{trigger})" for trigger in family.triggers), options)
             for family in families
         ]
-        self._memo: dict[bytes, frozenset[int]] = {}
 
     def _add(self, index: int, trigger: str, varied: dict[str, set[int]]) -> None:
         found = needles(trigger)
@@ -102,14 +102,11 @@ class Prefilter:
             found = self._scan.search(data, at)
             if found is None:
                 break
-            start, end = found.span()
-            known = self._owners_of(data[start:end])
-            if known:
-                candidates |= known
-                at = start + 1
-            else:
+            start: int = found.start()
+            self._at(data, start, candidates)
+            if self._varied.match(data, start) is not None:
                 self._look(data[max(0, start - 1) : start + _WINDOW_BYTES], candidates)
-                at = start + _STEP_BYTES
+            at = start + 1
             if at >= len(data):
                 break
         else:
@@ -121,20 +118,8 @@ class Prefilter:
         for hit in hits:
             candidates.update(self._owners[hit])
 
-    def _owners_of(self, matched: bytes) -> frozenset[int]:
-        """Families of a fixed literal and of those it begins with; empty where the match is none."""
-        known = self._memo.get(matched)
-        if known is not None:
-            return known
-        owners: set[int] = set()
-        whole = False
-        for first in (0, 1, 3):
-            for last in range(first + 1, len(matched) + 1):
-                part = matched[first:last]
-                for key in ((part, False), (part, True)):
-                    if key in self._fixed and (first == 0 or key[1]):
-                        owners |= self._fixed[key]
-                        whole = whole or last == len(matched)
-        if len(self._memo) < _MAX_MEMO:
-            self._memo[matched] = frozenset(owners) if whole else frozenset()
-        return frozenset(owners) if whole else frozenset()
+    def _at(self, data: bytes, start: int, candidates: set[int]) -> None:
+        """Families of the fixed literals at an offset; those that begin a line only at its start."""
+        for text, begins in self._by_head.get(data[start : start + 2], ()):
+            if (start == 0 or not begins) and data.startswith(text, start):
+                candidates |= self._fixed[text, begins]

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from ..family import ALL, MAX_FAILURES, MAX_TESTS, FailureSet, Family, Findings, Group
+from ..family import ALL, CUT, MAX_FAILURES, MAX_TESTS, FailureSet, Family, Findings, Group
 from ..model import Failure, Lines, Section, Verdict
 from .counts import add, worst
 
@@ -102,6 +102,8 @@ class CargoText:
         """Take a line; everything is wanted from "running N tests" to its result."""
         if text.startswith("test result: ") and (found := _RESULT.match(text)):
             self._result(number, found)
+        elif self._nextest and self._inner(number, text):
+            pass  # what libtest prints of the one test that nextest ran
         elif found := _RUNNING.match(text):
             self._begin(number)
             self._count = int(found["count"])
@@ -115,7 +117,14 @@ class CargoText:
             self._line(number, text)
         else:
             self._outside(number, text)
-        return ALL if self._running or self._block is not None else 0
+        busy = self._running or self._block is not None or (self._nextest and not self._verdicts)
+        return ALL if busy else 0
+
+    def _inner(self, number: int, text: str) -> bool:
+        if _RUNNING.match(text) or _TEST.match(text) or text == "failures:":
+            self._block = None
+            return True
+        return False
 
     def _begin(self, number: int) -> None:
         if self._running:
@@ -151,7 +160,9 @@ class CargoText:
             self._failed[name] = number
 
     def _outside(self, number: int, text: str) -> None:
-        if found := _TARGET.match(text):
+        if text.lstrip().startswith("Nextest run ID "):
+            self._nextest, self._start = True, self._start or number
+        elif found := _TARGET.match(text):
             self._source = found["file"]
         elif found := _CRASH.search(text):
             self._crash(number, found["how"])
@@ -221,7 +232,7 @@ class CargoText:
             if len(self._panics) >= MAX_FAILURES:
                 return
             block = self._panics.setdefault(found["thread"], _Block(found["thread"], number, number))
-            self._block = block if self._running else None
+            self._block = block if self._running or self._nextest else None
         exact = found["thread"] == block.name
         if block.message and block.at and (block.exact or not exact):
             return  # the first panic of a test is its cause; that of its own thread before others
@@ -239,7 +250,11 @@ class CargoText:
 
     def _result(self, number: int, found: re.Match[str]) -> None:
         counts = {key: int(found[key]) for key in ("passed", "failed", "skipped")}
-        if not self._running or sum(counts.values()) + int(found["measured"] or 0) != self._count:
+        if (
+            self._nextest
+            or not self._running
+            or sum(counts.values()) + int(found["measured"] or 0) != self._count
+        ):
             return  # printed by a test
         add(self._totals, {**counts, "errors": 0})
         ran = counts["passed"] + counts["failed"]
@@ -257,7 +272,7 @@ class CargoText:
         shown = {block.name for block in self._blocks}
         for name, number in self._names or list(self._failed.items()):
             if name not in shown and len(self._blocks) < MAX_FAILURES:
-                self._blocks.append(self._panics.get(name) or _Block(name, self._failed.get(name, number)))
+                self._blocks.append(self._panicked(name) or _Block(name, self._failed.get(name, number)))
                 shown.add(name)
         for block in self._blocks:
             if block.file is None:
@@ -266,11 +281,18 @@ class CargoText:
                 block.file, block.line = doc["file"], int(doc["line"])
         self._names, self._panics, self._failed = [], {}, {}
 
+    def _panicked(self, name: str) -> _Block | None:
+        """The panic of a test's thread; nextest puts the crate before the name."""
+        block = self._panics.get(name) or self._panics.get(name.split(" ")[-1])
+        if block is not None:
+            block.name = name
+        return block
+
     def finish(self, last: int) -> Findings:
         """Totals summed over binaries; one without its result line was cut or killed."""
         if self._running or (self._nextest and not self._verdicts):
             self._verdicts.append(Verdict.INCOMPLETE)
-            self._notes.append("the log ends inside the test run")
+            self._notes.append(CUT)
             self._owned.append(Lines(self._start, self._last))
             self._finish_binary()
         elif self._nextest:
@@ -332,6 +354,7 @@ FAMILY = Family(
         r"^ +Doc-tests \S+$",
         r"process didn't exit successfully: .*\((?:signal: |exit code: 0x)",
         r"^ +(?:PASS|FAIL|SIGSEGV|SIGABRT|TIMEOUT) \[ *[\d.]+s\] ",
+        r"^ *Nextest run ID ",
         r"^ +Summary \[ *[\d.]+s\] +[\d/]+ tests? run: ",
     ),
     CargoText,

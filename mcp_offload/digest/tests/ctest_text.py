@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ..family import ALL, MAX_FAILURES, MAX_TESTS, FailureSet, Family, Findings, Group
+from ..family import ALL, CUT, MAX_FAILURES, MAX_TESTS, FailureSet, Family, Findings, Group
 from ..model import Failure, Lines, Verdict
 
 _START: Final = re.compile(r"^Test project \S")
@@ -157,7 +157,7 @@ class CtestText:
             self._counts["passed"] = max(0, of - failed - self._counts["skipped"])
             verdict = Verdict.FAILED if failed else Verdict.PASSED if of else Verdict.UNKNOWN
         else:
-            notes.append("the log ends inside the test run")
+            notes.append(CUT)
         failures = FailureSet()
         for failure in self._failures:
             failures.add(failure, (failure.name, failure.block.start))

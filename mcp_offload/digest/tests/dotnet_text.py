@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ..family import ALL, MAX_TESTS, FailureSet, Family, Findings, Group
+from ..family import ALL, CUT, MAX_TESTS, FailureSet, Family, Findings, Group
 from ..model import Lines, Verdict
 from .counts import seconds, worst
 from .numbered import Item, Items
@@ -92,7 +92,7 @@ class DotnetText:
             self._items.begin(name, number)
 
     def _detail(self, item: Item, number: int, text: str) -> None:
-        if text[:1].strip():
+        if text[:1].strip() and self._part != "message":
             self._items.open = None
             return
         if text.strip():
@@ -132,7 +132,7 @@ class DotnetText:
             self._close_long(self._last)
         if self._open or (self._items.all and not self._verdicts):
             self._verdicts.append(Verdict.INCOMPLETE)
-            self._notes.append("the log ends inside the test run")
+            self._notes.append(CUT)
         if not self._verdicts:
             return Findings()
         failures = FailureSet()

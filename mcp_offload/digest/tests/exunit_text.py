@@ -39,6 +39,7 @@ class ExunitText:
         self._verdicts: list[Verdict] = []
         self._owned: list[Lines] = []
         self._seconds = 0.0
+        self._since = 0
 
     def feed(self, number: int, text: str) -> int:
         """Take a line; everything is wanted from the first failure to the counts."""
@@ -51,6 +52,8 @@ class ExunitText:
             return 0
         if found := _HEADER.match(text):
             self._start = self._start or number
+            if found["number"] == "1":
+                del self._items.all[self._since :]  # an earlier first failure was printed by a test
             self._items.begin(found["name"], number)
         elif self._items.open is not None:
             self._detail(self._items.open, number, text)
@@ -91,6 +94,7 @@ class ExunitText:
         if len(self._owned) < 500:
             self._owned.append(Lines(self._start or self._finished, number))
         self._start = self._finished = 0
+        self._since = len(self._items.all)
 
     def finish(self, last: int) -> Findings:
         """Totals summed over runs (umbrella projects have several)."""

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
-from ..family import ALL, MAX_FAILURES, MAX_TESTS, FailureSet, Family, Findings, Group
+from ..family import ALL, CUT, MAX_FAILURES, MAX_TESTS, FailureSet, Family, Findings, Group
 from ..frames import Frame, choose, frames
 from ..model import Failure, Lines, Section, Verdict
 
@@ -25,6 +25,8 @@ _COMPILE: Final = re.compile(
 _LOCATION: Final = re.compile(r"^ +(?P<file>[\w./\\~@+-]+\.go):(?P<line>\d+): ?(?P<message>.*)$")
 _TESTIFY: Final = re.compile(r"^\s+(?P<key>Error Trace|Error|Test|Messages):\s+(?P<value>.*)$")
 _TIMEOUT: Final = re.compile(r"^panic: test timed out after (?P<time>\S+)$")
+_CALL: Final = re.compile(r"^[\w./-]+\.(?P<name>Test\w+)\(")
+_DIED: Final = re.compile(r"^(?:exit status \d+|signal: \w+)")
 _RUNNING: Final = re.compile(r"^\t(?P<name>Test\S+|Fuzz\S+|Example\S+) \(")
 _TELLING: Final = re.compile(
     r"(?i)error|want|expect|got|fail|unexpected|mismatch|!=|invalid|cannot|not equal"
@@ -74,6 +76,8 @@ class GoText:
         self._panic: _Test | None = None
         self._end = False
         self._timeout = ""
+        self._hung = ""
+        self._died = 0
         self._race = False
         self._unlisted = 0
 
@@ -95,6 +99,8 @@ class GoText:
             self._panic_line(self._panic, number, text)
         elif text == "WARNING: DATA RACE":
             self._data_race(number)
+        elif _DIED.match(text):
+            self._died = number
         else:
             self._detail(number, text)
         busy = bool(self._open) or self._after or self._panic is not None
@@ -147,7 +153,9 @@ class GoText:
                 test.stack.extend(frames([text]))
             self._race = text != "=================="
             return
-        if found := _LOCATION.match(text):
+        if text in {"got:", "want:"} or (test.message[-5:] in {" got:", "want:"} and text):
+            test.message, test.at = f"{test.message} {text.strip()}"[:300], test.at or number
+        elif found := _LOCATION.match(text):
             self._locate(test, number, found["file"], int(found["line"]), found["message"])
         elif test.testify and (found := _TESTIFY.match(text)):
             if found["key"] == "Error":
@@ -181,7 +189,8 @@ class GoText:
     # --- panics -----------------------------------------------------------------------------------
 
     def _crash(self, number: int, text: str) -> None:
-        if not self._start and not self._open:
+        timeout = _TIMEOUT.match(text)
+        if not self._start and not self._open and not timeout:
             return
         self._touch(number)
         name, test = "", None
@@ -192,21 +201,24 @@ class GoText:
             self._tests[name] = "failed"
             self._counts["failed"] += 1
             self._package_failed += 1
-        elif self._failed:
+        elif self._failed and self._package_failed and not timeout:
             name, test = self._failed[-1]
         if test is None:
             test = _Test(number, number)
         test.crash, test.crash_at, test.kind = text.removesuffix(" [recovered]"), number, "panic"
-        if found := _TIMEOUT.match(text):
-            test.kind, self._timeout = "timeout", found["time"]
+        if timeout:
+            test.kind, self._timeout = "timeout", timeout["time"]
         self._panic, self._current = test, None
 
     def _panic_line(self, test: _Test, number: int, text: str) -> None:
         self._last = test.end = number
         if self._timeout and (found := _RUNNING.match(text)):
             self._open.pop(found["name"], None)
+            self._hung = self._hung or found["name"]
+        if self._timeout and not self._hung and (found := _CALL.match(text)):
+            self._hung = found["name"]
         if len(test.stack) < 100:
-            test.stack.extend(frames([text]))
+            test.stack.extend(frame for frame in frames([text]) if not frame.file.endswith("_testmain.go"))
 
     # --- packages ---------------------------------------------------------------------------------
 
@@ -220,6 +232,8 @@ class GoText:
             found["time"] or found["rest"].strip() or "cached" in text or found["word"] == "FAIL"
         ):
             return
+        if self._open and not self._end and self._panic is None and self._died != number - 1:
+            return  # printed by a test
         name, rest = found["name"], found["rest"].strip()
         self._touch(number)
         self._seconds += float(found["time"] or 0)
@@ -231,7 +245,8 @@ class GoText:
             self._ok += 1
         elif found["word"] == "FAIL":
             self._failed_package(number, name, rest)
-        self._package_start, self._package_failed, self._panic, self._timeout = 0, 0, None, ""
+        self._package_start, self._package_failed, self._panic = 0, 0, None
+        self._timeout = self._hung = ""
         self._open, self._current, self._after, self._end = {}, None, "", True
 
     def _failed_package(self, number: int, name: str, rest: str) -> None:
@@ -253,7 +268,7 @@ class GoText:
             start = self._package_start or number
             test = self._panic
             if test is not None and test.crash:
-                self._loose.append(_failure(name, test, "panic"))
+                self._loose.append(_failure(self._hung or name, test, test.kind))
             else:
                 self._loose.append(
                     Failure(
@@ -269,7 +284,7 @@ class GoText:
         column = int(found["column"]) if found["column"] else None
         folder = found["file"].replace("\\", "/").removeprefix("./").rpartition("/")[0]
         failure = Failure(
-            f"{folder or '.'} [build failed]",
+            f"{folder or '.'} [{'vet' if text.startswith('vet: ') else 'build'} failed]",
             "compile",
             found["file"],
             int(found["line"]),
@@ -300,10 +315,10 @@ class GoText:
         counts["errors"] = len(self._loose) + len(build)
         if not self._verbose:
             counts = {key: value for key, value in counts.items() if key in {"failed", "errors"}}
-        cut = (bool(self._open) and not self._bad_packages) or (self._verbose and not self._end)
+        cut = bool(self._open) or (self._verbose and not self._end)
         notes = [f"{self._ok} packages ok"] if self._ok and not self._verbose else []
         if cut:
-            notes.append("the log ends inside the test run")
+            notes.append(CUT)
         return Findings(
             tools=("go test",),
             failures=failures.items,
@@ -367,6 +382,7 @@ FAMILY = Family(
         r"^(?:ok|FAIL)\s+[\w./~@-]+\s+(?:[\d.]+s|\(cached\)|\[(?:build|setup) failed\])",
         r"^\?\s+[\w./~@-]+\s+\[no test files\]$",
         r"^FAIL$",
+        r"^panic: ",
         r"^(?:vet: )?[\w./\\~@+-]+\.go:\d+(?::\d+)?: \S",
     ),
     GoText,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ..family import ALL, MAX_FAILURES, MAX_TESTS, FailureSet, Family, Findings, Group
+from ..family import ALL, CUT, MAX_FAILURES, MAX_TESTS, FailureSet, Family, Findings, Group
 from ..model import Failure, Lines, Verdict
 from .counts import worst
 
@@ -19,6 +19,7 @@ _RAN: Final = re.compile(
     r"(?P<time>\d+) ms total\))?$"
 )
 _RUNNING: Final = re.compile(r"^Running (?P<count>\d+) tests? from")
+_BRIEF: Final = re.compile(r"^(?P<name>[\w./]+)(?:, where .*)? \(\d+ ms\)$")
 _COUNT: Final = re.compile(r"^(?P<count>\d+) tests?[.,]")
 
 
@@ -38,6 +39,7 @@ class GtestText:
         self._start = 0
         self._last = 0
         self._open_run = False
+        self._ran = False
         self._verdicts: list[Verdict] = []
         self._tests: dict[str, str] = {}
         self._seconds = 0.0
@@ -52,6 +54,14 @@ class GtestText:
             self._state(number, found["state"].strip(), found["rest"])
         elif self._name:
             self._detail(number, text)
+        elif _PLACE.match(text):
+            if not self._at:
+                self._from, self._file, self._line, self._message = number, None, None, ""
+            self._detail(number, text)
+            return 8
+        elif self._at and number - self._from < 8:
+            self._detail(number, text)
+            return 8
         return ALL if self._name else 0
 
     def _state(self, number: int, state: str, rest: str) -> None:
@@ -62,12 +72,17 @@ class GtestText:
             self._end(number)
         elif state == "RUN":
             self._start = self._start or number
+            self._ran = True
             self._name, self._from, self._last, self._open_run = rest.strip(), number, number, True
             self._file, self._line, self._message, self._at, self._parts = None, None, "", 0, 0
         elif state in {"OK", "FAILED", "SKIPPED"} and self._name and rest.startswith(self._name):
             self._result(number, state)
-        elif state in {"PASSED", "FAILED"} and not self._name and (found := _COUNT.match(rest)):
+        elif state in {"PASSED", "FAILED", "SKIPPED"} and not self._name and (found := _COUNT.match(rest)):
             self._closing(number, state, int(found["count"]))
+        elif state == "FAILED" and self._at and (found := _BRIEF.match(rest)):
+            self._name = found["name"]
+            self._start = self._start or self._from
+            self._result(number, state)
 
     def _begin(self, number: int) -> None:
         if self._open_run:
@@ -82,7 +97,7 @@ class GtestText:
             self._tests[self._name] = outcome
         if outcome == "failed":
             self._add("failed", number)
-        self._name, self._last = "", number
+        self._name, self._last, self._at = "", number, 0
 
     def _add(self, kind: str, end: int) -> None:
         if len(self._failures) >= MAX_FAILURES:
@@ -111,6 +126,17 @@ class GtestText:
 
     def _closing(self, number: int, state: str, count: int) -> None:
         self._last = max(self._last, number)
+        if not self._ran:
+            key = {"PASSED": "passed", "SKIPPED": "skipped"}.get(state)
+            if key:
+                self._totals[key] = count
+                self._verdicts = [
+                    Verdict.FAILED
+                    if self._totals.get("failed")
+                    else Verdict.PASSED
+                    if count
+                    else Verdict.UNKNOWN
+                ]
         if self._owned:
             self._owned[-1] = Lines(self._owned[-1].start, number)
         if state == "FAILED" and count:
@@ -129,9 +155,7 @@ class GtestText:
         if self._open_run:
             self._verdicts.append(Verdict.INCOMPLETE)
             self._owned.append(Lines(self._start, self._last))
-            self._notes.append(
-                f"the run stops in {self._name}" if self._name else "the log ends inside the test run"
-            )
+            self._notes.append(f"the run stops in {self._name}" if self._name else CUT)
         if not self._owned:
             return Findings()
         totals = {"passed": 0, "failed": 0, "errors": 0, "skipped": 0, **self._totals}
@@ -154,6 +178,9 @@ class GtestText:
 FAMILY = Family(
     "gtest",
     Group.TESTS,
-    (r"^\[(?:==========| RUN      |       OK |  PASSED  |  FAILED  |  SKIPPED )\] \S",),
+    (
+        r": Failure$",
+        r"^\[(?:==========| RUN      |       OK |  PASSED  |  FAILED  |  SKIPPED )\] \S",
+    ),
     GtestText,
 )

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
-from ..family import MAX_FAILURES, FailureSet, Family, Findings, Group
+from ..family import CUT, MAX_FAILURES, FailureSet, Family, Findings, Group
 from ..frames import Frame, choose, frames
 from ..model import Failure, Lines, Section, Verdict
 from .counts import seconds, worst
@@ -23,6 +23,7 @@ _CASE: Final = re.compile(
     r"(?P<word>FAILURE|ERROR)!$"
 )
 _OLD_NAME: Final = re.compile(r"^(?P<method>[^(]+)\((?P<owner>[\w.$]+)\)$")
+_RESULTS: Final = re.compile(r"^(?:\[INFO\] +)?Results ?:\s*$")
 _RECAP: Final = re.compile(
     _LEVEL + r"(?P<word>Failures|Failed tests|Errors|Tests in error|Flakes|Tests skipped):\s*$"
 )
@@ -82,6 +83,7 @@ class JvmText:
         self._verdicts: list[Verdict] = []
         self._unlisted = 0
         self._pending = False
+        self._results = False
 
     def feed(self, number: int, text: str) -> int:
         """Take a line; a failing case is followed to its first empty line."""
@@ -98,8 +100,8 @@ class JvmText:
             self._touch(number)
         elif found := _GRADLE_COUNT.match(text):
             self._gradle_count(number, found)
-        elif found := _RECAP.match(text):
-            self._recap, self._block, self._last = found["word"], None, number
+        elif _RESULTS.match(text) or _RECAP.match(text):
+            self._lists(number, text)
         elif _CRASHED.search(text) and self._start:
             self._crash = text.removeprefix("[ERROR] ").strip()
         elif self._block is not None:
@@ -107,6 +109,12 @@ class JvmText:
         elif self._recap:
             self._entry(number, text)
         return 200 if self._block is not None or self._recap else 0
+
+    def _lists(self, number: int, text: str) -> None:
+        """The heading of the closing part, or of one of its lists."""
+        found = _RECAP.match(text)
+        self._results, self._block, self._last = True, None, number
+        self._recap = found["word"] if found else ""
 
     def _touch(self, number: int) -> None:
         self._start = self._start or number
@@ -129,7 +137,9 @@ class JvmText:
                 self._sections.append(Section(self._running[0], "suite", Lines(self._running[1], number)))
             self._running = None
             return
-        self._classes = [0, 0, 0, 0]
+        if not self._results and any(self._classes):
+            return  # printed by a test: the closing counts stand under "Results:"
+        self._classes, self._results = [0, 0, 0, 0], False
         self._add(run, failed, errors, skipped, int(found["flaky"] or 0))
 
     def _add(self, run: int, failed: int, errors: int, skipped: int, flaky: int) -> None:
@@ -221,7 +231,7 @@ class JvmText:
         notes: list[str] = []
         if cut or self._crash:
             self._verdicts.append(Verdict.INCOMPLETE)
-            notes.append(self._crash[:200] or "the log ends inside the test run")
+            notes.append(self._crash[:200] or CUT)
         failures = FailureSet()
         for block in self._shown():
             failures.add(_failure(block), block.name)
@@ -280,6 +290,7 @@ FAMILY = Family(
     (
         r"^(?:\[(?:INFO|ERROR|WARNING)\] +)?Tests run: *\d+, Failures: *\d+, Errors: *\d+",
         r"<<< (?:FAILURE|ERROR)!$",
+        r"^(?:\[INFO\] +)?Results ?:$",
         r"^(?:\[INFO\] +)?Running [\w.$]+\.[A-Z][\w.$]*$",
         r"^\S.* > \S.* FAILED$",
         r"^\d+ tests? completed(?:, \d+ failed)?",

@@ -13,8 +13,9 @@ from .numbered import Item, Items
 _KIND: Final = re.compile(r"^(?: {1,4}\d+\) )?(?P<kind>Failure|Error|Skipped):$")
 _UNIT: Final = re.compile(
     r"^(?P<kind>Failure|Error|Omission|Pending): (?P<name>test[^(:]*\([\w:]+\))"
-    r"(?P<rest>.*)$"
+    r"(?:: (?P<message>.*))?$"
 )
+_SNIPPET: Final = re.compile(r"^ *(?:=> )?\d+: |^={20,}$")
 _NAME: Final = re.compile(
     r"^(?P<name>[\w:]+#\S.*?)(?: \[(?P<file>[^\]]+?):(?P<line>\d+)\])?(?P<colon>:?)"
     r"(?: \[.*\])?$"
@@ -44,11 +45,17 @@ class MinitestText:
         self._verdicts: list[Verdict] = []
         self._owned: list[Lines] = []
         self._seconds = 0.0
+        self._timed = False
+        self._running = False
+        self._printed: dict[str, int] = {}
 
     def feed(self, number: int, text: str) -> int:
         """Take a line; failure blocks are followed to the counts."""
-        if found := _COUNTS.match(text):
+        if (found := _COUNTS.match(text)) and (self._timed or not self._items.open):
             self._close(number, found)
+            return 0
+        if text == "# Running:":
+            self._start, self._running = self._start or number, True
             return 0
         if found := _KIND.match(text):
             self._kind, self._kind_line, self._items.open = found["kind"], number, None
@@ -56,12 +63,15 @@ class MinitestText:
         if found := _UNIT.match(text):
             self._kind, self._kind_line = found["kind"], number
             self._begin(number, found["name"])
+            if self._items.open is not None and found["message"]:
+                self._items.open.say(number, found["message"], 1)
         elif self._kind and self._kind_line == number - 1 and (found := _NAME.match(text)):
             self._begin(number - 1, found["name"])
             if self._items.open is not None and found["file"]:
                 self._items.open.file, self._items.open.line = found["file"], int(found["line"])
         elif found := _TIME.match(text):
             self._seconds += float(found["time"])
+            self._timed = True
             return 4
         elif self._items.open is not None:
             self._detail(self._items.open, number, text)
@@ -82,8 +92,8 @@ class MinitestText:
         item.end = self._last = number
         if found := _FRAME.match(text):
             item.frame(number, found["file"], int(found["line"]), found["function"] or "")
-        elif not bare.startswith(("rails test ", "bin/rails test", "rake test")):
-            item.say(number, bare, 2 if item.kind == "failed" else 1)
+        elif not _SNIPPET.match(text) and not bare.startswith(("rails test ", "bin/rails test", "rake test")):
+            item.say(number, bare, 3 if item.kind == "failed" else 1)
 
     def _close(self, number: int, found: re.Match[str]) -> None:
         self._start = self._start or number
@@ -97,17 +107,29 @@ class MinitestText:
             "errors": errors,
             "skipped": skipped,
         }
+        if not self._timed:  # perhaps printed by a test: counts only where nothing better follows
+            self._printed = counts
+            return
         for key, value in counts.items():
             self._totals[key] = self._totals.get(key, 0) + value
         bad = Verdict.FAILED if failed or errors else Verdict.PASSED if run else Verdict.UNKNOWN
         self._verdicts.append(bad)
         if len(self._owned) < 500:
             self._owned.append(Lines(self._start, number))
-        self._start, self._items.open, self._kind = 0, None, ""
+        self._start, self._items.open, self._kind, self._timed = 0, None, "", False
+        self._running = False
 
     def finish(self, last: int) -> Findings:
         """Totals summed over runs."""
-        if self._items.all and not self._totals:
+        if self._running:
+            self._verdicts.append(Verdict.INCOMPLETE)
+            self._owned.append(Lines(self._start, max(self._start, self._last)))
+        elif self._printed and not self._totals:
+            self._totals = self._printed
+            bad = self._printed["failed"] or self._printed["errors"]
+            self._verdicts.append(Verdict.FAILED if bad else Verdict.UNKNOWN)
+            self._owned.append(Lines(self._start or last, max(self._start, self._last) or last))
+        elif self._items.all and not self._totals:
             self._verdicts.append(Verdict.INCOMPLETE)
             self._owned.append(Lines(self._start, self._last))
         if not self._owned:
@@ -129,6 +151,7 @@ FAMILY = Family(
         r"^(?:Failure|Error): test\S*\([\w:]+\)",
         r"^\d+ (?:runs|tests), \d+ assertions, \d+ failures, \d+ errors",
         r"^Finished in [\d.]+(?:s| seconds)",
+        r"^# Running:$",
     ),
     MinitestText,
 )

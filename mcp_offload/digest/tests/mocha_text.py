@@ -51,11 +51,17 @@ class MochaText:
             return 0
         if not self._in_list:
             return 0 if text.strip() else 2
-        if text[:1].strip():
+        if text[:1].strip() and self._over(number):
             self._close()
             return 0
         self._line(number, text)
         return ALL
+
+    def _over(self, number: int) -> bool:
+        """Messages may stand at the margin; what follows the last stack there is not Mocha's."""
+        if not self._blocks or self._next <= self._counts.get("failed", 0):
+            return False
+        return bool(self._blocks[-1].stack) or number - self._last > 40
 
     def _line(self, number: int, text: str) -> None:
         found = _HEADER.match(text)

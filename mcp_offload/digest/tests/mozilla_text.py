@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ..family import MAX_FAILURES, Family, Findings, Group
+from ..family import CUT, MAX_FAILURES, Family, Findings, Group
 from ..model import Failure, Lines, Verdict
 
 _LINE: Final = re.compile(
@@ -86,7 +86,7 @@ class MozillaText:
             return Findings()
         cut = self._start and not self._end
         verdict = Verdict.FAILED if failures else Verdict.INCOMPLETE if cut else Verdict.UNKNOWN
-        notes = ["the log ends inside the test run"] if cut else []
+        notes = [CUT] if cut else []
         totals = {"failed": len(failures) + self._unlisted} if failures else {}
         return Findings(("mozlog",), failures, totals, verdict, notes=notes, unlisted=self._unlisted)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ..family import ALL, FailureSet, Family, Findings, Group
+from ..family import ALL, CUT, FailureSet, Family, Findings, Group
 from ..model import Lines, Verdict
 from .counts import worst
 from .numbered import Item, Items
@@ -13,6 +13,7 @@ from .numbered import Item, Items
 _START: Final = re.compile(r"^PHPUnit (?P<version>\d+\.\d\S*) by Sebastian Bergmann")
 _LIST: Final = re.compile(r"^There (?:was|were) (?P<count>\d+) (?P<what>.*?)s?:$")
 _HEADER: Final = re.compile(r"^(?P<number>\d+)\) (?P<name>\S.*)$")
+_DOX: Final = re.compile(r"^ (?P<mark>[✔✘↩∅☢x]) (?P<name>\S.*?)(?: \[[\d.]+ ms\])?$")
 _FRAME: Final = re.compile(r"^(?P<file>(?:/|[A-Za-z]:\\|[\w.-]+/)\S*?\.\w+):(?P<line>\d+)$")
 _OK: Final = re.compile(r"^OK \((?P<run>\d+) tests?, \d+ assertions?\)$")
 _COUNTS: Final = re.compile(r"^Tests: (?P<run>\d+), Assertions: \d+(?P<rest>(?:, [\w ]+: \d+)*)\.$")
@@ -34,6 +35,10 @@ class PhpunitText:
         self._verdicts: list[Verdict] = []
         self._seconds = 0.0
         self._open = False
+        self._timed = False
+        self._group = ""
+        self._blank = 0
+        self._titles: set[str] = set()
         self._owned: list[Lines] = []
         self._notes: list[str] = []
 
@@ -48,7 +53,7 @@ class PhpunitText:
             self._open = True
             self._start = self._start or number
             self._what, self._items.open, self._last = _BAD.get(found["what"], ""), None, number
-        elif (found := _OK.match(text)) or (found := _COUNTS.match(text)):
+        elif (self._timed or not self._version) and (found := _OK.match(text) or _COUNTS.match(text)):
             self._close(number, int(found["run"]), found.groupdict().get("rest") or "")
             return 0
         elif text.startswith("No tests executed"):
@@ -56,14 +61,34 @@ class PhpunitText:
             self._notes.append("no tests executed")
             self._end(number)
             return 0
-        elif found := _TIME.match(text):
+        else:
+            self._body(number, text)
+        return ALL
+
+    def _body(self, number: int, text: str) -> None:
+        if found := _TIME.match(text):
+            self._timed = True
             self._seconds += _duration(found["time"], found["unit"] or "")
         elif (found := _HEADER.match(text)) and self._what:
             self._items.begin(found["name"], number, self._what)
             self._last = number
+        elif found := _DOX.match(text):
+            self._dox(number, found["mark"], found["name"])
         elif self._items.open is not None:
-            self._detail(self._items.open, number, text)
-        return ALL
+            self._detail(self._items.open, number, text.removeprefix("   │").removeprefix(" "))
+        elif not text:
+            self._blank = number
+        elif self._blank == number - 1 and not self._timed:
+            self._group = text.strip()
+
+    def _dox(self, number: int, mark: str, name: str) -> None:
+        """A line of ``--testdox``; its failures stand under it, and once more in the summary."""
+        self._items.open = None
+        self._last = number
+        title = f"{self._group} {name}".strip()
+        if mark in "✘x" and not self._timed and title not in self._titles:
+            self._titles.add(title)
+            self._items.begin(title, number)
 
     def _detail(self, item: Item, number: int, text: str) -> None:
         if text in {"--", "FAILURES!", "ERRORS!"}:
@@ -98,12 +123,13 @@ class PhpunitText:
         if len(self._owned) < 500:
             self._owned.append(Lines(self._start or number, number))
         self._start, self._open, self._what, self._items.open = 0, False, "", None
+        self._timed = False
 
     def finish(self, last: int) -> Findings:
         """A run without its closing counts was cut or died."""
         if self._open:
             self._verdicts.append(Verdict.INCOMPLETE)
-            self._notes.append("the log ends inside the test run")
+            self._notes.append(CUT)
             self._owned.append(Lines(self._start, self._last))
         if not self._owned:
             return Findings()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ..family import ALL, MAX_FAILURES, FailureSet, Family, Findings, Group
+from ..family import ALL, CUT, MAX_FAILURES, FailureSet, Family, Findings, Group
 from ..model import Lines, Verdict
 from .counts import seconds
 from .jsblock import JsBlock
@@ -102,7 +102,7 @@ class PlaywrightText:
                 failures.add(block.failure("playwright", self._last), (block.name,))
         if not self._counts:
             verdict = Verdict.INCOMPLETE
-            self._notes.append("the log ends inside the test run")
+            self._notes.append(CUT)
         elif self._counts.get("failed") or self._counts.get("errors"):
             verdict = Verdict.FAILED
         else:

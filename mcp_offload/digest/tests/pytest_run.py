@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
-from ..family import MAX_FAILURES, MAX_TESTS, FailureSet, Findings
+from ..family import CUT, MAX_FAILURES, MAX_TESTS, FailureSet, Findings
 from ..model import Failure, Lines, Verdict
 from .pytest_block import Draft
 from .pytest_recap import Recap, Row, Summary, add_totals, pair
@@ -161,9 +161,9 @@ class Run:
             counts[outcome] = counts.get(outcome, 0) + 1
         if counts:
             shown = ", ".join(f"{count} {word}" for word, count in sorted(counts.items()))
-            into.notes.append(f"the log ends inside the test run; seen so far: {shown}")
+            into.notes.append(f"{CUT}; seen so far: {shown}")
         elif self.broken is None:
-            into.notes.append("the log ends inside the test run")
+            into.notes.append(CUT)
         if self.drafts or self.recaps:
             return
         for name, number in self.lines_of.items():

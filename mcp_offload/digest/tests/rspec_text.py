@@ -42,19 +42,23 @@ class RspecText:
         self._verdicts: list[Verdict] = []
         self._owned: list[Lines] = []
         self._seconds = 0.0
+        self._since = 0
+        self._timed = False
 
     def feed(self, number: int, text: str) -> int:
         """Take a line; everything is wanted from the list of failures to the counts."""
         if text in {"Failures:", "Pending:"} or text.startswith("Pending: (Failures listed here"):
             self._section, self._next, self._items.open = text.split(":")[0], 1, None
+            if self._section == "Failures":
+                del self._items.all[self._since :]  # an earlier list of this run was printed by an example
             self._touch(number)
-        elif found := _COUNTS.match(text):
+        elif (found := _COUNTS.match(text)) and self._timed:
             self._close(number, found)
             return 0
         elif found := _OUTSIDE.match(text):
             self._outside(number, found["what"], found["file"])
         elif text.startswith("Finished in "):
-            self._section, self._items.open = "", None
+            self._section, self._items.open, self._timed = "", None, True
             self._touch(number)
             if found := _TIME.match(text):
                 self._seconds += _duration(text)
@@ -123,6 +127,7 @@ class RspecText:
         if len(self._owned) < 500:
             self._owned.append(Lines(self._start, number))
         self._start, self._section, self._items.open = 0, "", None
+        self._since, self._timed = len(self._items.all), False
 
     def finish(self, last: int) -> Findings:
         """Totals summed over runs."""

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
-from ..family import ALL, MAX_FAILURES, MAX_TESTS, FailureSet, Family, Findings, Group
+from ..family import ALL, CUT, MAX_FAILURES, MAX_TESTS, FailureSet, Family, Findings, Group
 from ..model import Failure, Lines, Verdict
 from .pytrace import Trace
 
@@ -221,7 +221,7 @@ class UnittestText:
                 self._notes.append(f"unexpected success: {readable(block.name)[0]}")
         if cut:
             self._owned.append(Lines(self._start, self._last))
-            self._notes.append("the log ends inside the test run")
+            self._notes.append(CUT)
         verdict = Verdict.FAILED if failures.items else self._verdict
         if (cut and verdict is not Verdict.FAILED) or (cut and self._since == 0):
             verdict = Verdict.INCOMPLETE

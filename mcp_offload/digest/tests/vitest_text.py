@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ..family import ALL, MAX_FAILURES, MAX_TESTS, FailureSet, Family, Findings, Group
+from ..family import ALL, CUT, MAX_FAILURES, MAX_TESTS, FailureSet, Family, Findings, Group
 from ..model import Lines, Verdict
 from .counts import add, pairs, seconds, worst
 from .jsblock import JsBlock
@@ -151,7 +151,7 @@ class VitestText:
 
     def _cut(self) -> None:
         self._verdicts.append(Verdict.INCOMPLETE)
-        self._notes.append("the log ends inside the test run")
+        self._notes.append(CUT)
         self._owned.append(Lines(self._start, self._last))
         self._reset()
 
