@@ -26,12 +26,27 @@ Work with files and logs by short handles instead of their text.
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """One tool; ``profile`` is the smallest that lists it."""
+    """One tool; ``profile`` is the smallest that lists it.
 
+    ``found_by`` is what a client that defers tools finds it by; None = the client loads it at once.
+    """
+
+    title: str
     description: str
     arguments: type[ToolArguments]
     annotations: ToolAnnotations
     profile: ToolProfile = "default"
+    found_by: str | None = None
+
+    @property
+    def hints(self) -> dict[str, object]:
+        """What Claude Code reads in a tool's ``_meta``; no client shows that to the model.
+
+        Source: Claude Code 2.1, ``anthropic/alwaysLoad`` and ``anthropic/searchHint``.
+        """
+        if self.found_by is None:
+            return {"anthropic/alwaysLoad": True}
+        return {"anthropic/searchHint": self.found_by}
 
 
 _READS: Final = ToolAnnotations(
@@ -50,55 +65,68 @@ def _writes(*, destructive: bool, idempotent: bool) -> ToolAnnotations:
 
 TOOLS: Final[Mapping[str, ToolSpec]] = {
     "store_artifact": ToolSpec(
+        "Store a file or log",
         "Store a file, directory or glob by path, out of your context; returns handles. "
         "Handles unused for days expire.",
         args.StoreArguments,
         _writes(destructive=False, idempotent=True),
     ),
     "outline_handle": ToolSpec(
+        "Outline",
         "List the symbols of a file, parts of a log or files of a directory, each with handle, lines and "
         "tokens. Use it before reading.",
         args.OutlineArguments,
         _READS,
     ),
     "read_handle": ToolSpec(
+        "Read by handle",
         "Read what handles name: f12#Invoice.total, f12#Invoice:sig, f12@3#L10-44, l2#L-20 (last 20 lines), "
         "src/app.py#main.",
         args.ReadArguments,
         _READS,
     ),
     "search_handles": ToolSpec(
+        "Search what is stored",
         "Search stored text by RE2 regex, or symbols by name; each hit has a handle.",
         args.SearchArguments,
         _READS,
     ),
     "edit_handle": ToolSpec(
+        "Edit by handle",
         "Replace a symbol or lines, or insert text before or after. Writes the file on disk too, "
         "if it has not changed since.",
         args.EditArguments,
         _writes(destructive=True, idempotent=False),
     ),
     "diff_handles": ToolSpec(
+        "Compare versions",
         "Compare two versions or artifacts, or one with its file on disk.",
         args.DiffArguments,
         _READS,
+        found_by="compare versions of a file",
     ),
     "export_handle": ToolSpec(
+        "Export to a file",
         "Write a handle's exact bytes to a path.",
         args.ExportArguments,
         _writes(destructive=True, idempotent=True),
+        found_by="write stored bytes to a file",
     ),
     "list_artifacts": ToolSpec(
+        "List what is stored",
         "List what is stored, most recently used first.",
         args.ListArguments,
         _READS,
         profile="all",
+        found_by="list stored files and logs",
     ),
     "release_handles": ToolSpec(
+        "Release or pin",
         "Drop stored bytes; or pin, unpin. Files on disk stay.",
         args.ReleaseArguments,
         _writes(destructive=True, idempotent=True),
         profile="all",
+        found_by="free or pin stored artifacts",
     ),
 }
 
@@ -113,9 +141,11 @@ def listed_tools(profile: ToolProfile) -> list[Tool]:
     return [
         Tool(
             name=name,
+            title=spec.title,
             description=spec.description,
             input_schema=listed_schema(spec.arguments),
             annotations=spec.annotations,
+            _meta=spec.hints,
         )
         for name, spec in tools_of(profile).items()
     ]

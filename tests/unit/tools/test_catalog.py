@@ -29,6 +29,11 @@ def _sent(profile: ToolProfile) -> list[dict[str, Any]]:
     return [tool.model_dump(by_alias=True, exclude_none=True, mode="json") for tool in listed_tools(profile)]
 
 
+def _shown(profile: ToolProfile) -> list[dict[str, Any]]:
+    """What may reach a model: everything but ``_meta``, which is for programs."""
+    return [{key: value for key, value in tool.items() if key != "_meta"} for tool in _sent(profile)]
+
+
 def _tokens(value: object) -> int:
     return TokenCounter().count(json.dumps(value, separators=(",", ":"), ensure_ascii=False))
 
@@ -39,11 +44,26 @@ def test_each_profile_lists_its_tools_in_order() -> None:
 
 
 def test_the_default_tools_cost_at_most_a_thousand_tokens_with_annotations() -> None:
-    assert _tokens(_sent("default")) <= 1_000
+    assert _tokens(_shown("default")) <= 1_000
 
 
 def test_all_tools_leave_room_for_those_to_come() -> None:
-    assert _tokens(_sent("all")) <= 1_200
+    assert _tokens(_shown("all")) <= 1_200
+    assert _tokens(_sent("all")) <= 1_400
+
+
+def test_the_core_is_loaded_at_once_and_the_rest_is_found_by_a_few_words() -> None:
+    hints = {tool["name"]: tool["_meta"] for tool in _sent("all")}
+    core = [name for name, hint in hints.items() if hint == {"anthropic/alwaysLoad": True}]
+    assert core == DEFAULT[:5]
+    others = [hint["anthropic/searchHint"] for name, hint in hints.items() if name not in core]
+    assert all(0 < len(words) < 40 for words in others)
+
+
+def test_titles_are_short_and_distinct() -> None:
+    titles = [tool["title"] for tool in _sent("all")]
+    assert len(set(titles)) == len(titles)
+    assert all(0 < len(title) <= 24 for title in titles)
 
 
 def test_the_instructions_are_short_and_teach_the_four_habits() -> None:
@@ -85,7 +105,8 @@ def test_annotations(name: str, hints: tuple[bool, bool, bool]) -> None:
 
 
 def test_tools_promise_no_structured_output() -> None:
-    assert all(tool.keys() == {"name", "description", "inputSchema", "annotations"} for tool in _sent("all"))
+    expected = {"name", "title", "description", "inputSchema", "annotations", "_meta"}
+    assert all(tool.keys() == expected for tool in _sent("all"))
 
 
 def test_arguments_that_no_operation_takes_are_a_defect_not_a_silence() -> None:
