@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 #: Size up to which text is counted in one go, in bytes of UTF-8.
@@ -63,6 +63,11 @@ def character_boundary(data: bytes, offset: int) -> int:
     return offset
 
 
+def fits_surely(text: str, max_tokens: int) -> bool:
+    """Return True where ``text`` fits without being counted: a token stands for at least one byte."""
+    return len(text) <= max_tokens and len(text.encode("utf-8", "surrogatepass")) <= max_tokens
+
+
 def _truncate(text: str, max_tokens: int) -> tuple[str, int]:
     """Cut ``text`` after ``max_tokens`` of its tokens; also return the tokens of all of it."""
     # Loading the vocabulary takes a third of a second; whoever only starts up need not pay it.
@@ -105,6 +110,10 @@ class TokenCounter:
         clean = shown(text) if isinstance(text, bytes) else replace_surrogates(text)
         return sum(map(_count_piece, _pieces(clean)))
 
+    def count_many(self, texts: Sequence[str | bytes]) -> list[int]:
+        """Return the tokens of each text."""
+        return [self.count(text) for text in texts]
+
     def count_stream(self, chunks: Iterable[bytes]) -> int:
         """Return the tokens of the concatenation of ``chunks`` in memory for a few pieces.
 
@@ -134,6 +143,8 @@ class TokenCounter:
         if max_tokens <= 0:
             return 0
         clean = replace_surrogates(text)
+        if fits_surely(clean, max_tokens):
+            return len(clean)
         inside = self._cut(clean, max_tokens)
         if inside == len(clean):
             return inside

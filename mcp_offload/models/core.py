@@ -104,12 +104,14 @@ class Outline:
         parsed: False where ``symbols`` are chunks by blank lines and indentation because the language
             has no parser here, or the parser was defeated; ``reason`` then says why.
         symbols: in source order, outer before inner.
+        tokens: exact o200k tokens of the whole view, or None where not counted.
     """
 
     language: str | None
     parsed: bool
     reason: str | None = None
     symbols: tuple[Symbol, ...] = ()
+    tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ def encode(outline: Outline) -> bytes:
         ]
         for symbol in outline.symbols
     ]
-    table = [outline.language, int(outline.parsed), outline.reason, rows]
+    table = [outline.language, int(outline.parsed), outline.reason, rows, outline.tokens]
     return json.dumps(table, separators=(",", ":"), ensure_ascii=True).encode("ascii")
 
 
@@ -37,8 +37,8 @@ def decode(payload: bytes) -> Outline:
         ValueError: the payload is not one of ours.
     """
     try:
-        language, parsed, reason, rows = json.loads(payload)
-        return Outline(language, bool(parsed), reason, tuple(_symbol(row) for row in rows))
+        language, parsed, reason, rows, tokens = json.loads(payload)
+        return Outline(language, bool(parsed), reason, tuple(_symbol(row) for row in rows), tokens)
     except (TypeError, IndexError, KeyError) as exc:
         raise ValueError("not an encoded outline") from exc
 

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from mcp_offload.parsing.limits import Limits
-from mcp_offload.parsing.worker import ParserWorker
+from mcp_offload.parsing.worker import ParserWorker, WorkerUnavailableError
 
-__all__ = ["Limits", "ParserWorker"]
+__all__ = ["Limits", "ParserWorker", "WorkerUnavailableError"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import select
 import signal
@@ -9,15 +10,16 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Final, Self
 
 from mcp_offload.models import Outline
-from mcp_offload.outline import chunked
 from mcp_offload.outline.codec import decode
 from mcp_offload.parsing.limits import Limits
-from mcp_offload.parsing.protocol import ANSWER_PREFIX, STOPPED, Header, request
+from mcp_offload.parsing.protocol import ANSWER_PREFIX, STOPPED, Header, Task, request
 
 _MAIN: Final = (
     "import sys; sys.path.append(sys.argv[1]); "
@@ -29,6 +31,12 @@ _PIECE_BYTES: Final = 1 << 20
 _STARTUP_SECONDS: Final = 10.0
 _ENDING_SECONDS: Final = 0.1
 _CLOSE_SECONDS: Final = 1.0
+# Longer than nearly every parse. Whoever counts can do without the process, at a price.
+_BUSY_SECONDS: Final = 3.0
+
+
+class WorkerUnavailableError(Exception):
+    """The process was not running, was busy for too long, or ended instead of answering."""
 
 
 class _TimeIsUpError(Exception):
@@ -40,10 +48,10 @@ class _LostError(Exception):
 
 
 class ParserWorker:
-    """Outlines texts in a process that is started on first use and replaced when a text defeats it.
+    """Outlines texts and counts tokens in a process that is replaced when a text defeats it.
 
-    Thread-safe; calls queue up. Close it, or use it as a context manager. The process also ends when
-    its parent does, whatever way that goes.
+    The process starts with :meth:`start` or the first outline. Thread-safe; calls queue up. Close it, or
+    use it as a context manager. The process also ends when its parent does, whatever way that goes.
     """
 
     def __init__(self, limits: Limits | None = None, *, grammar_cache: Path | None = None) -> None:
@@ -61,28 +69,105 @@ class ParserWorker:
     ) -> None:
         self.close()
 
+    def start(self) -> None:
+        """Have the process started, without waiting until it can answer."""
+        with self._lock:
+            self._running()
+
+    @property
+    def started(self) -> bool:
+        """True where a process has been started and was not found dead since."""
+        return self._process is not None
+
     def outline(self, view: bytes, language: str | None, name: str = "") -> Outline:
-        """The outline of a UTF-8 view.
+        """The outline of a UTF-8 view, with the tokens of each symbol and, up to 4 MB, of the view.
 
         A text that hangs, kills or starves the parser comes back with ``parsed`` False, the reason and
-        chunks; the next text is outlined as usual.
+        chunks; the next text is outlined as usual. Tokens are None where there was no time for them.
         """
-        size = len(view)
-        limits = self._limits
-        hard = limits.hard_seconds(size)
-        header = Header(language, name, limits.soft_seconds(size), hard, limits.address_space_bytes(size))
+        header = self._header("outline", len(view), language=language, name=name)
         with self._lock:
             try:
                 return decode(_exchange(self._running(), header, view))
             except _TimeIsUpError:
                 self._kill()
-                reason = STOPPED.format(hard)
+                reason = STOPPED.format(header.hard_seconds)
             except _LostError:
-                reason = STOPPED.format(hard) if self._kill() == -signal.SIGALRM else "parser crashed"
+                killed = self._kill() == -signal.SIGALRM
+                reason = STOPPED.format(header.hard_seconds) if killed else "parser crashed"
+        from mcp_offload.outline import chunked
+
         return chunked(view, language, reason)
 
+    def count(self, texts: Sequence[bytes]) -> list[int]:
+        """The tokens of each text, as :meth:`TokenCounter.count` counts them; never starts the process.
+
+        Raises:
+            WorkerUnavailableError: the caller has to count for itself.
+        """
+        joined = b"".join(texts)
+        header = self._header("count", len(joined), sizes=tuple(map(len, texts)))
+        return self._asked(header, joined)
+
+    def fit(self, text: bytes, max_tokens: int) -> tuple[int, int]:
+        """How many characters of valid UTF-8 fit, as :meth:`TokenCounter.fit` says, and their tokens.
+
+        Raises:
+            WorkerUnavailableError: as :meth:`count`.
+        """
+        length, tokens = self._asked(self._header("fit", len(text), max_tokens=max_tokens), text)
+        return length, tokens
+
+    def kill(self) -> None:
+        """End the process at once, also under a call that waits for it; that call finds it lost."""
+        process = self._process
+        if process is not None:
+            process.kill()
+
+    def _asked(self, header: Header, text: bytes) -> list[int]:
+        with self._unless_busy() as process:
+            try:
+                numbers: list[int] = json.loads(_exchange(process, header, text))
+            except (_TimeIsUpError, _LostError):
+                self._kill()
+                raise WorkerUnavailableError from None
+            return numbers
+
+    @contextmanager
+    def _unless_busy(self) -> Generator[subprocess.Popen[bytes]]:
+        if not self._lock.acquire(timeout=_BUSY_SECONDS):
+            raise WorkerUnavailableError
+        try:
+            if self._process is None:
+                raise WorkerUnavailableError
+            yield self._process
+        finally:
+            self._lock.release()
+
+    def _header(
+        self,
+        task: Task,
+        size_bytes: int,
+        *,
+        language: str | None = None,
+        name: str = "",
+        sizes: tuple[int, ...] = (),
+        max_tokens: int = 0,
+    ) -> Header:
+        limits = self._limits
+        return Header(
+            task,
+            limits.soft_seconds(size_bytes),
+            limits.hard_seconds(size_bytes),
+            limits.address_space_bytes(size_bytes),
+            language,
+            name,
+            sizes,
+            max_tokens,
+        )
+
     def close(self) -> None:
-        """End the process; a later call of ``outline`` starts another one."""
+        """End the process; a later outline starts another one."""
         with self._lock:
             process, self._process = self._process, None
             if process is None:
@@ -114,6 +199,9 @@ class ParserWorker:
                 bufsize=0,
                 process_group=0,
             )
+            for pipe in (self._process.stdin, self._process.stdout):
+                if pipe is not None:
+                    os.set_blocking(pipe.fileno(), False)
         return self._process
 
     def _kill(self) -> int | None:
@@ -148,46 +236,41 @@ def _exchange(process: subprocess.Popen[bytes], header: Header, view: bytes) -> 
     """
     # The worker's own timer runs from when it has read the text; this one also covers its start.
     deadline = time.monotonic() + header.hard_seconds + _STARTUP_SECONDS
-    source, sink = _pipes(process)
+    source, sink = process.stdout, process.stdin
+    if source is None or sink is None:
+        raise _LostError
     for piece in request(header, view):
         _send(sink, piece, deadline)
-    length = ANSWER_PREFIX.unpack(_receive(source, ANSWER_PREFIX.size, deadline))[0]
-    return _receive(source, length, deadline)
-
-
-def _pipes(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
-    if process.stdin is None or process.stdout is None:
-        raise _LostError
-    os.set_blocking(process.stdin.fileno(), False)
-    os.set_blocking(process.stdout.fileno(), False)
-    return process.stdout, process.stdin
+    return _receive(source, deadline)
 
 
 def _send(sink: IO[bytes], piece: bytes, deadline: float) -> None:
     left = memoryview(piece)
     while left:
-        _wait(sink, select.POLLOUT, deadline)
         try:
             left = left[os.write(sink.fileno(), left[:_PIECE_BYTES]) :]
         except BlockingIOError:
-            continue
+            _wait(sink, select.POLLOUT, deadline)
         except OSError as exc:
             raise _LostError from exc
 
 
-def _receive(source: IO[bytes], size_bytes: int, deadline: float) -> bytes:
-    pieces: list[bytes] = []
-    while size_bytes > 0:
+def _receive(source: IO[bytes], deadline: float) -> bytes:
+    """The payload of one answer: the worker sends nothing beyond it before it is asked again."""
+    received = bytearray()
+    size_bytes = ANSWER_PREFIX.size
+    while len(received) < size_bytes:
         _wait(source, select.POLLIN, deadline)
         try:
-            piece = os.read(source.fileno(), min(size_bytes, _PIECE_BYTES))
+            piece = os.read(source.fileno(), _PIECE_BYTES)
         except BlockingIOError:
             continue
         if not piece:
             raise _LostError
-        pieces.append(piece)
-        size_bytes -= len(piece)
-    return b"".join(pieces)
+        received += piece
+        if len(received) >= ANSWER_PREFIX.size:
+            size_bytes = ANSWER_PREFIX.size + ANSWER_PREFIX.unpack_from(received)[0]
+    return bytes(received[ANSWER_PREFIX.size :])
 
 
 def _wait(pipe: IO[bytes], event: int, deadline: float) -> None:

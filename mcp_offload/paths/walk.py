@@ -38,8 +38,9 @@ def walk_files(roots: Roots, top: ConfinedPath, pattern: str | None = None) -> I
     """Yield the regular files beneath ``top`` in path order, leaving out what git ignores.
 
     ``.gitignore`` files count from the root of ``top`` down to each directory; the directories of
-    :data:`NEVER_ENTERED` are passed over unless ``top`` is one, and links are never followed. ``pattern`` is a glob relative to ``top`` with the
-    meaning it has in ``.gitignore`` (``*.py`` at any depth, ``src/**/*.ts``).
+    :data:`NEVER_ENTERED` are passed over unless ``top`` is one, and links are never followed.
+    ``pattern`` is a glob relative to ``top`` with the meaning it has in ``.gitignore`` (``*.py`` at any
+    depth, ``src/**/*.ts``).
 
     Raises:
         SourceUnreadableError, PathNotAllowedError: ``top`` cannot be opened.

@@ -13,6 +13,7 @@ from mcp_offload.settings import Settings
 from mcp_offload.wire.link import Link
 
 if TYPE_CHECKING:
+    from mcp_offload.parsing import ParserWorker
     from mcp_offload.service import OffloadService
 
 _log = logging.getLogger(__name__)
@@ -52,6 +53,7 @@ class StdioBackend:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._service = LazyService(self._open_service)
+        self._parser: ParserWorker | None = None
         self._stop_calls: Callable[[], None] | None = None
 
     def run(self, link: Link) -> None:
@@ -64,6 +66,11 @@ class StdioBackend:
     def _run(self, link: Link) -> None:
         # Loading makes a hundred thousand long-lived objects; collecting them in between only costs time.
         gc.disable()
+        from mcp_offload.parsing import ParserWorker
+
+        # It loads the grammars and the vocabulary beside this process, which does without both.
+        self._parser = ParserWorker()
+        self._parser.start()
         import anyio
 
         from mcp_offload.server.build import assemble
@@ -79,9 +86,11 @@ class StdioBackend:
         """Stop running calls, end the parsing process, and close the store."""
         if self._stop_calls is not None:
             self._stop_calls()
+        if self._parser is not None:
+            self._parser.kill()
         self._service.close()
 
     def _open_service(self) -> AbstractContextManager[OffloadService]:
         from mcp_offload.service import open_service
 
-        return open_service(self._settings)
+        return open_service(self._settings, self._parser)

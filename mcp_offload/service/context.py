@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from mcp_offload.digest import Digest
 from mcp_offload.handle import ArtifactRef, Handle, Selector, format_handle
 from mcp_offload.models import Artifact, Outline
 from mcp_offload.parsing import ParserWorker
@@ -12,6 +12,9 @@ from mcp_offload.paths import Roots
 from mcp_offload.settings import Settings
 from mcp_offload.store import Store
 from mcp_offload.tokens import TokenCounter
+
+if TYPE_CHECKING:
+    from mcp_offload.digest import Digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +27,7 @@ class Context:
     counter: TokenCounter
     roots: Roots
     outlines: dict[str, Outline] = field(default_factory=dict[str, Outline])
-    digests: dict[str, Digest] = field(default_factory=dict[str, Digest])
+    digests: dict[str, Digest] = field(default_factory=dict[str, "Digest"])
 
 
 @dataclass(slots=True)

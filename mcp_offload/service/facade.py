@@ -34,7 +34,7 @@ from mcp_offload.service.compare import compare
 from mcp_offload.service.context import Context, Session
 from mcp_offload.service.completion import Completions
 from mcp_offload.service.content import Content, open_content
-from mcp_offload.service.digests import with_digest
+from mcp_offload.service.counter import WorkerCounter
 from mcp_offload.service.export import export, stream
 from mcp_offload.service.finding import find_symbols, search
 from mcp_offload.service.ingest import Named, store_content, store_source
@@ -45,9 +45,10 @@ from mcp_offload.service.resolve import artifact_kind
 from mcp_offload.service.survey import outline
 from mcp_offload.settings import Settings
 from mcp_offload.store import Store, StoreConfig
-from mcp_offload.tokens import TokenCounter
+from mcp_offload.tokens import LARGE_BYTES
 
 UNLIMITED = 1 << 60
+_DIGESTED = ("l", "t")
 _SILENT = SilentMonitor()
 
 
@@ -61,12 +62,16 @@ class OffloadService:
 
     def __init__(self, settings: Settings, store: Store, parser: ParserWorker) -> None:
         roots = Roots(settings.roots, settings.base_dir)
-        self._ctx = Context(settings, store, parser, TokenCounter(), roots)
+        self._ctx = Context(settings, store, parser, WorkerCounter(parser), roots)
 
     @property
     def settings(self) -> Settings:
         """The settings the service was opened with."""
         return self._ctx.settings
+
+    def count_tokens(self, text: str) -> int:
+        """The o200k tokens of a text."""
+        return self._ctx.counter.count(text)
 
     def store(
         self,
@@ -76,9 +81,13 @@ class OffloadService:
         name: str | None = None,
         kind: str | None = None,
         language: str | None = None,
+        at_once_bytes: int | None = None,
         monitor: Monitor = _SILENT,
     ) -> StoreResult | StoreManyResult:
         """Store a file, directory or glob by path, or content (bytes may come in chunks).
+
+        What is larger than ``at_once_bytes`` is neither counted nor digested before this returns, so that
+        the caller hears of it at once; the outline has both. None: counted up to 4 MB, digested always.
 
         Raises:
             InvalidArgumentError: both or neither of ``source`` and ``content``.
@@ -88,10 +97,18 @@ class OffloadService:
         if (source is None) == (content is None):
             raise InvalidArgumentError("Give either a path or content, not both and not neither.")
         if source is not None:
-            result = store_source(self._ctx, source, named, monitor)
+            result = store_source(self._ctx, source, named, monitor, _least(at_once_bytes, LARGE_BYTES))
         else:
-            result = store_content(self._ctx, _chunks(content), named, monitor)
-        return with_digest(self._ctx, result, monitor) if isinstance(result, StoreResult) else result
+            count_bytes = _least(at_once_bytes, LARGE_BYTES)
+            result = store_content(self._ctx, _chunks(content), named, monitor, count_bytes)
+        if isinstance(result, StoreManyResult) or result.kind not in _DIGESTED:
+            return result
+        if result.bytes > _least(at_once_bytes, result.bytes):
+            return result
+        # The recognisers take a tenth of a second to load.
+        from mcp_offload.service.digests import with_digest
+
+        return with_digest(self._ctx, result, monitor)
 
     def outline(
         self,
@@ -263,18 +280,24 @@ class OffloadService:
 
 
 @contextmanager
-def open_service(settings: Settings) -> Generator[OffloadService]:
+def open_service(settings: Settings, parser: ParserWorker | None = None) -> Generator[OffloadService]:
     """Open the store and start nothing yet: the parser process starts with the first outline.
+
+    ``parser``: one that may run already; it stays the caller's to close.
 
     Raises:
         StoreError: the store cannot be opened safely.
     """
     with Store.open(StoreConfig.from_settings(settings)) as store:
-        parser = ParserWorker()
-        try:
+        if parser is not None:
             yield OffloadService(settings, store, parser)
-        finally:
-            parser.close()
+            return
+        with ParserWorker() as own:
+            yield OffloadService(settings, store, own)
+
+
+def _least(limit_bytes: int | None, most_bytes: int) -> int:
+    return most_bytes if limit_bytes is None else min(limit_bytes, most_bytes)
 
 
 def _chunks(content: str | bytes | Iterable[bytes] | None) -> Iterable[bytes]:

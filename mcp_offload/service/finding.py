@@ -34,6 +34,7 @@ from mcp_offload.service.resolve import refreshed, resolve
 from mcp_offload.service.search import SearchOptions, SearchTarget, search_targets
 from mcp_offload.service.select import select
 from mcp_offload.service.survey import files_below
+from mcp_offload.service.tally import Tally
 from mcp_offload.service.window import Budget, Display
 
 DEFAULT_HITS = 200
@@ -221,12 +222,14 @@ def _rank(symbol: Symbol, wanted: str) -> int | None:
 
 def _fitting(ctx: Context, entries: Sequence[SymbolEntry], limits: Limits) -> list[SymbolEntry]:
     kept: list[SymbolEntry] = []
-    tokens, size = limits.max_tokens - FRAME_TOKENS, limits.max_bytes - FRAME_BYTES
+    size = limits.max_bytes - FRAME_BYTES
+    tally = Tally(ctx.counter, limits.max_tokens - FRAME_TOKENS)
     for entry in entries:
         line = outline_line(entry) + "\n"
-        tokens -= ctx.counter.count(line)
         size -= len(line.encode("utf-8", "replace"))
-        if kept and (tokens < 0 or size < 0):
+        fits = size >= 0 and tally.take(line)
+        if fits or not kept:
+            kept.append(entry)
+        if not fits:
             break
-        kept.append(entry)
     return kept

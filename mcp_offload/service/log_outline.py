@@ -12,6 +12,7 @@ from mcp_offload.service.digests import digest_of, digest_result, failure_entry
 from mcp_offload.service.limits import Limits
 from mcp_offload.service.outlines import outline_of, symbol_entry
 from mcp_offload.service.render import outline_line
+from mcp_offload.service.tally import Tally
 
 HEADER_TOKENS = 60
 HEADER_BYTES = 300
@@ -48,12 +49,12 @@ def log_outline(
 
 def _fitting(ctx: Context, entries: Sequence[SymbolEntry], tokens: int, size: int) -> int:
     """How many entries fit; at least one, so that paging goes on."""
+    tally = Tally(ctx.counter, tokens)
     for kept, entry in enumerate(entries):
         line = outline_line(entry) + "\n"
-        tokens -= ctx.counter.count(line)
         size -= len(line.encode("utf-8", "replace"))
-        if kept and (tokens < 0 or size < 0):
-            return kept
+        if size < 0 or not tally.take(line):
+            return max(1, kept)
     return len(entries)
 
 

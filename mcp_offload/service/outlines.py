@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import replace
 
 from mcp_offload.handle import LinesSelector, SymbolSelector
@@ -88,20 +87,21 @@ def _parse(ctx: Context, artifact: Artifact, version: Version, key: str, monitor
         view = reader.read(0, reader.size_bytes)
     monitor.advance(0, len(view), "parsing")
     outline = ctx.parser.outline(view, version.language, artifact.name)
-    outline = replace(outline, symbols=_counted(ctx, view, outline.symbols, monitor))
+    outline = replace(outline, symbols=_counted(ctx, view, outline.symbols))
+    if outline.tokens is not None:
+        ctx.store.tokens_put(version.view_blake3 or version.blake3, outline.tokens)
     names = "\n".join(qualified_name(symbol) for symbol in outline.symbols if symbol.kind != "chunk")
     ctx.store.outline_put(key, dump_outline(outline), names)
     return outline
 
 
-def _counted(ctx: Context, view: bytes, symbols: Sequence[Symbol], monitor: Monitor) -> tuple[Symbol, ...]:
-    counted: list[Symbol] = []
-    for symbol in symbols:
-        tokens = ctx.counter.count(view[symbol.span.start_byte : symbol.span.end_byte])
-        counted.append(replace(symbol, tokens=tokens))
-        if len(counted) % 512 == 0:
-            monitor.advance(len(counted), len(symbols), "counting tokens")
-    return tuple(counted)
+def _counted(ctx: Context, view: bytes, symbols: tuple[Symbol, ...]) -> tuple[Symbol, ...]:
+    """The symbols, each with its tokens: the parser counts them unless it was defeated or out of time."""
+    if all(symbol.tokens is not None for symbol in symbols):
+        return symbols
+    texts = [view[symbol.span.start_byte : symbol.span.end_byte] for symbol in symbols]
+    counts = ctx.counter.count_many(texts)
+    return tuple(replace(symbol, tokens=tokens) for symbol, tokens in zip(symbols, counts, strict=True))
 
 
 def _line_ranges(version: Version) -> Outline:

@@ -87,6 +87,8 @@ def store_text(result: StoreResult | StoreManyResult) -> str:
     if isinstance(result, StoreResult):
         kept = "" if result.new else " unchanged"
         card = f"{result.handle} {result.name} {_shape(result)}{kept}"
+        if result.digest is None and result.kind in ("l", "t") and not result.binary:
+            return f"{card}\n... digest: outline {result.handle}"
         return f"{card}\n{result.digest.text}" if result.digest else card
     lines = [f"{len(result.stored)} files stored"]
     lines += [f"{r.handle} {r.name} {_shape(r)}" for r in result.stored[:SHOWN_STORED]]

@@ -22,6 +22,7 @@ from mcp_offload.models import Hit, Monitor, SearchResult, SkippedFile, Span
 from mcp_offload.service.pattern import Matcher
 from mcp_offload.service.rg import search_view
 from mcp_offload.service.scan import LineHit, scan, span_of_lines
+from mcp_offload.service.tally import Tally
 from mcp_offload.service.view import View
 from mcp_offload.service.window import Budget, Display
 from mcp_offload.tokens import decode_bytewise
@@ -144,13 +145,13 @@ class _Findings:
     searched: int = 0
     probed_bytes: int = 0
     full: bool = False
-    tokens_left: int = field(init=False)
+    tally: Tally = field(init=False)
     bytes_left: int = field(init=False)
 
     def __post_init__(self) -> None:
         more = _MORE_LINE_TOKENS + _MORE_HANDLE_TOKENS * min(self.several, _MORE_HANDLES_SHOWN)
         budget = self.options.budget
-        self.tokens_left = max(_SMALLEST_TOKENS, budget.text_tokens - more)
+        self.tally = Tally(self.options.display.counter, max(_SMALLEST_TOKENS, budget.text_tokens - more))
         self.bytes_left = max(_SMALLEST_BYTES, budget.text_bytes - more * _BYTES_PER_TOKEN_OF_HANDLES)
         self.full = self.options.limit <= 0
 
@@ -177,10 +178,9 @@ class _Findings:
     def _fits(self, target: SearchTarget, hit: Hit) -> bool:
         heading = "" if target.handle in self.names else f"{target.handle} {target.name}\n"
         text = f"{heading}{hit.handle} {hit.text}\n"
-        tokens, size = self.options.display.counter.count(text), len(text.encode())
-        fits = tokens <= self.tokens_left and size <= self.bytes_left
+        size = len(text.encode())
+        fits = size <= self.bytes_left and self.tally.take(text)
         if fits:
-            self.tokens_left -= tokens
             self.bytes_left -= size
         return fits
 
@@ -189,7 +189,7 @@ class _Findings:
         counter = self.options.display.counter
         frame = f"{target.handle} {target.name}\n{hit.handle} …\n"
         text = hit.text.encode()[: max(0, self.bytes_left - len(frame.encode()))].decode(errors="ignore")
-        return replace(hit, text=text[: counter.fit(text, self.tokens_left - counter.count(frame))] + "…")
+        return replace(hit, text=text[: counter.fit(text, self.tally.left - counter.count(frame))] + "…")
 
 
 def _search_target(target: SearchTarget, matcher: Matcher, found: _Findings, monitor: Monitor) -> None:

@@ -27,6 +27,8 @@ from mcp_offload.service.outlines import outline_of, qualified_name, symbol_entr
 from mcp_offload.service.render import outline_line
 from mcp_offload.service.resolve import Target, resolve
 from mcp_offload.service.select import select
+from mcp_offload.service.tally import Tally
+from mcp_offload.tokens import fits_surely
 
 HEADER_TOKENS = 60
 HEADER_BYTES = 300
@@ -124,6 +126,7 @@ def directory_map(ctx: Context, stored: StoreManyResult, limits: Limits, monitor
     entries: list[MapEntry] = []
     tokens, size = limits.max_tokens - HEADER_TOKENS, limits.max_bytes - HEADER_BYTES
     share = max(20, tokens // max(1, len(stored.stored)))
+    tally = Tally(ctx.counter, tokens)
     for done in stored.stored:
         number = parse_handle(done.handle).artifact
         assert not isinstance(number, PathRef)
@@ -133,11 +136,9 @@ def directory_map(ctx: Context, stored: StoreManyResult, limits: Limits, monitor
         names = _outermost(table)
         entry = MapEntry(done.handle, done.name, done.language, done.lines, done.bytes, done.binary, names)
         entry = _shortened(ctx, entry, share)
-        line = outline_line(entry)
-        cost = ctx.counter.count(line + "\n")
-        tokens -= cost
-        size -= len(line.encode("utf-8", "replace")) + 1
-        if tokens < 0 or size < 0:
+        line = outline_line(entry) + "\n"
+        size -= len(line.encode("utf-8", "replace"))
+        if size < 0 or not tally.take(line):
             break
         entries.append(entry)
         monitor.advance(len(entries), len(stored.stored), "outlining")
@@ -170,7 +171,7 @@ def _fitting(
     ctx: Context, artifact: Artifact, version: Version, symbols: Sequence[Symbol], limits: Limits
 ) -> tuple[list[Symbol], int | None]:
     """The symbols that fit, and the line from which some outermost ones are missing, or None."""
-    costs = [_cost(ctx, artifact, version, symbol) for symbol in symbols]
+    costs = _costs(ctx, artifact, version, symbols)
     tokens, size = limits.max_tokens - HEADER_TOKENS, limits.max_bytes - HEADER_BYTES
     levels = sorted({len(symbol.path) for symbol in symbols})
     kept: set[int] = set()
@@ -203,9 +204,12 @@ def _prefix(
     return kept, None
 
 
-def _cost(ctx: Context, artifact: Artifact, version: Version, symbol: Symbol) -> tuple[int, int]:
-    line = outline_line(symbol_entry(artifact, version, symbol)) + "\n"
-    return ctx.counter.count(line), len(line.encode("utf-8", "replace"))
+def _costs(
+    ctx: Context, artifact: Artifact, version: Version, symbols: Sequence[Symbol]
+) -> list[tuple[int, int]]:
+    lines = [outline_line(symbol_entry(artifact, version, symbol)) + "\n" for symbol in symbols]
+    sizes = [len(line.encode("utf-8", "replace")) for line in lines]
+    return list(zip(ctx.counter.count_many(lines), sizes, strict=True))
 
 
 def _outermost(table: Outline | None) -> tuple[str, ...]:
@@ -216,6 +220,10 @@ def _outermost(table: Outline | None) -> tuple[str, ...]:
 
 def _shortened(ctx: Context, entry: MapEntry, share: int) -> MapEntry:
     names = entry.symbols
-    while names and ctx.counter.count(outline_line(replace(entry, symbols=names))) > share:
+    while names and not _fits(ctx, outline_line(replace(entry, symbols=names)), share):
         names = names[: len(names) // 2]
     return replace(entry, symbols=names)
+
+
+def _fits(ctx: Context, line: str, max_tokens: int) -> bool:
+    return fits_surely(line, max_tokens) or ctx.counter.count(line) <= max_tokens

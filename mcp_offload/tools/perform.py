@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Final, TypedDict
 
 from mcp_offload.models import (
     DiffResult,
@@ -20,10 +20,15 @@ from mcp_offload.models import (
     StoreResult,
     SymbolHits,
 )
+from mcp_offload.settings import KIB
 from mcp_offload.tools import arguments as args
 
 if TYPE_CHECKING:
     from mcp_offload.service import OffloadService, Session
+
+#: Size up to which a store's reply tells the tokens and the digest of what was stored: both together take
+#: some 20 ms then. A larger one is acknowledged first; its outline tells them.
+AT_ONCE_BYTES: Final = 512 * KIB
 
 Result = (
     StoreResult
@@ -97,7 +102,12 @@ def perform(call: Call, given: args.ToolArguments) -> Result:
 
 def _store(call: Call, given: args.StoreArguments) -> StoreResult | StoreManyResult:
     return call.service.store(
-        given.source, content=given.content, name=given.name, kind=given.kind, monitor=call.monitor
+        given.source,
+        content=given.content,
+        name=given.name,
+        kind=given.kind,
+        at_once_bytes=AT_ONCE_BYTES,
+        monitor=call.monitor,
     )
 
 

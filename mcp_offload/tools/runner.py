@@ -72,7 +72,6 @@ class ToolRunner:
         self._workshop = workshop
         self._settings = settings
         self._tools = tools_of(settings.tools)
-        self._count = TokenCounter().count
         self._running: set[CallMonitor] = set()
 
     async def list_tools(self, ctx: _Context, params: PaginatedRequestParams | None) -> ListToolsResult:
@@ -129,6 +128,13 @@ class ToolRunner:
 
     def _budget(self, max_tokens: int) -> Budget:
         return Budget(max_tokens, self._settings.max_reply_bytes, self._count)
+
+    def _count(self, text: str) -> int:
+        """Count as the service does: it knows where that is cheap."""
+        try:
+            return self._open_service().count_tokens(text)
+        except OffloadError:
+            return TokenCounter().count(text)
 
     def _failure(self, text: str, data: Mapping[str, object] | None = None) -> CallToolResult:
         return reply(text, self._budget(self._settings.max_tokens), data=data, error=True)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -15,7 +16,8 @@ import pytest
 
 from mcp_offload.models import Outline
 from mcp_offload.outline import outline
-from mcp_offload.parsing import Limits, ParserWorker
+from mcp_offload.parsing import Limits, ParserWorker, WorkerUnavailableError
+from mcp_offload.tokens import LARGE_BYTES, TokenCounter
 
 pytestmark = pytest.mark.process
 
@@ -45,6 +47,13 @@ def started(before: set[int]) -> int:
     return pid
 
 
+def with_tokens(found: Outline, view: bytes) -> Outline:
+    """The outline as the worker has to give it: every symbol and the view counted."""
+    count = TokenCounter().count
+    symbols = (replace(s, tokens=count(view[s.span.start_byte : s.span.end_byte])) for s in found.symbols)
+    return replace(found, symbols=tuple(symbols), tokens=count(view))
+
+
 def test_it_answers_like_the_outline_itself(worker: ParserWorker) -> None:
     for view, language, name in (
         (PYTHON, "python", "a.py"),
@@ -52,7 +61,8 @@ def test_it_answers_like_the_outline_itself(worker: ParserWorker) -> None:
         (b"x", None, "a.zig"),
         (b"", "c", ""),
     ):
-        assert worker.outline(view, language, name) == outline(view, language, name)
+        expected = with_tokens(outline(view, language, name), view)
+        assert worker.outline(view, language, name) == expected
 
 
 def test_it_starts_on_first_use_and_stays(before: set[int]) -> None:
@@ -99,7 +109,7 @@ def test_a_worker_that_hangs_is_killed_and_replaced(before: set[int]) -> None:
         assert found.symbols
     with ParserWorker(Limits(seconds=0.4, seconds_per_mib=0, grace=1)) as worker:
         worker.outline(SLOW_JSON, "json")
-        assert worker.outline(b"{}", "json") == outline(b"{}", "json")
+        assert worker.outline(b"{}", "json") == with_tokens(outline(b"{}", "json"), b"{}")
 
 
 def test_a_worker_without_memory_is_replaced() -> None:
@@ -116,6 +126,66 @@ def test_a_worker_that_died_is_replaced(worker: ParserWorker, before: set[int]) 
     psutil.Process(pid).wait(10) if psutil.pid_exists(pid) else None
     assert worker.outline(PYTHON, "python").parsed
     assert started(before) != pid
+
+
+def test_a_view_above_the_limit_is_not_counted_unasked_but_its_symbols_are(worker: ParserWorker) -> None:
+    view = b"# filler\n" * (LARGE_BYTES // 9) + b"def f():\n    return 1\n"
+    found = worker.outline(view, "python")
+    assert len(view) > LARGE_BYTES
+    assert found.tokens is None
+    assert found.symbols[-1].tokens == TokenCounter().count(b"def f():\n    return 1")
+
+
+def test_it_starts_early_where_it_is_told_to(before: set[int]) -> None:
+    with ParserWorker() as worker:
+        assert not worker.started
+        worker.start()
+        pid = started(before)
+        worker.start()
+        assert worker.outline(PYTHON, "python").parsed
+        assert started(before) == pid
+    assert children() == before
+
+
+def test_it_counts_and_fits_like_the_counter_itself(worker: ParserWorker) -> None:
+    local = TokenCounter()
+    texts = [b"", b"def f(): pass\n" * 9000, "größe ☃\n".encode() * 40, b"\xff\x00stray"]
+    worker.start()
+    assert worker.count(texts) == [local.count(text) for text in texts]
+    assert worker.count([]) == []
+    text = "".join(f"line {n} of größe\n" for n in range(900))
+    for budget in (4, 17, 1000):
+        length, tokens = worker.fit(text.encode(), budget)
+        assert (length, tokens) == (local.fit(text, budget), local.count(text[:length]))
+
+
+def test_counting_never_starts_the_process(worker: ParserWorker, before: set[int]) -> None:
+    with pytest.raises(WorkerUnavailableError):
+        worker.count([b"text"])
+    assert children() == before
+
+
+def test_counting_says_that_the_process_died_and_the_next_outline_replaces_it(worker: ParserWorker) -> None:
+    worker.start()
+    worker.kill()
+    with pytest.raises(WorkerUnavailableError):
+        worker.count([b"text" * 100])
+    assert not worker.started
+    assert worker.outline(PYTHON, "python").parsed
+    assert worker.count([b"hello world"]) == [2]
+
+
+def test_killing_ends_a_call_that_waits(worker: ParserWorker, before: set[int]) -> None:
+    worker.outline(PYTHON, "python")
+    answers: list[Outline] = []
+    thread = threading.Thread(target=lambda: answers.append(worker.outline(SLOW_JSON * 4, "json")))
+    thread.start()
+    process = psutil.Process(started(before))
+    while process.cpu_percent(0.01) < 50:
+        assert thread.is_alive()
+    worker.kill()
+    thread.join(30)
+    assert [answer.reason for answer in answers] == ["parser crashed"]
 
 
 def test_callers_in_several_threads_get_their_own_answers(worker: ParserWorker) -> None:
