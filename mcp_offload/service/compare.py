@@ -8,15 +8,15 @@ from dataclasses import dataclass, replace
 from mcp_offload.errors import InvalidArgumentError
 from mcp_offload.handle import LinesSelector, PathRef, parse_handle
 from mcp_offload.models import DiffResult, Monitor, Rest, RunDiff, SymbolChange
-from mcp_offload.service.context import Context, Session, handle_of
+from mcp_offload.service.context import Context, Session, handle_of, has_digest
 from mcp_offload.service.difference import MAX_BYTES, Hunk, difference
 from mcp_offload.service.ingest import Named, store_content
 from mcp_offload.service.limits import Limits
 from mcp_offload.service.outlines import outline_of, qualified_name, symbol_handle
 from mcp_offload.service.resolve import Target, resolve
-from mcp_offload.service.runs import run_diff
 from mcp_offload.service.select import Selection, select
 from mcp_offload.service.symbol_changes import Side, SymbolDelta, symbol_changes
+from mcp_offload.service.tally import Tally
 
 FRAME_TOKENS = 60
 FRAME_BYTES = 240
@@ -122,6 +122,10 @@ def _runs(ctx: Context, old: _Side, new: _Side, monitor: Monitor) -> RunDiff | N
     if old.target.selector is not None or new.target.selector is not None:
         return None
     before, after = ((side.target.artifact, side.target.base) for side in (old, new))
+    if not (has_digest(*before) and has_digest(*after)):
+        return None
+    from mcp_offload.service.runs import run_diff  # see facade: loaded where it is used
+
     return run_diff(ctx, before, after, monitor)
 
 
@@ -168,11 +172,11 @@ def _fitting(
     tokens, size = limits.max_tokens - FRAME_TOKENS, limits.max_bytes - FRAME_BYTES
     texts = [hunk.text() for hunk in hunks]
     kept: list[str] = []
+    tally = Tally(ctx.counter, tokens)
     for text in texts:
         shown = text.decode("utf-8", "replace")
-        tokens -= ctx.counter.count(shown)
         size -= len(shown.encode())
-        if tokens < 0 or size < 0:
+        if size < 0 or not tally.take(shown):
             break
         kept.append(shown)
     if len(kept) == len(texts):

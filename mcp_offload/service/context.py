@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from mcp_offload.handle import ArtifactRef, Handle, Selector, format_handle
-from mcp_offload.models import Artifact, Outline
+from mcp_offload.models import Artifact, Kind, Outline, Version
 from mcp_offload.parsing import ParserWorker
 from mcp_offload.paths import Roots
 from mcp_offload.settings import Settings
@@ -43,6 +43,11 @@ class Session:
     def show(self, number: int, version: int) -> None:
         """Remember that the client has now seen ``version`` of artifact ``number``."""
         self.shown[number] = version
+
+
+def has_digest(artifact: Artifact, version: Version) -> bool:
+    """True for text that is a log or a test run."""
+    return artifact.kind in (Kind.LOG, Kind.TEST) and not version.binary
 
 
 def handle_of(artifact: Artifact, version: int | None = None, selector: Selector | None = None) -> str:

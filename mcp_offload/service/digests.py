@@ -17,13 +17,12 @@ from mcp_offload.models import (
     CauseEntry,
     DigestResult,
     FailureEntry,
-    Kind,
     Monitor,
     Span,
     StoreResult,
     Version,
 )
-from mcp_offload.service.context import Context, handle_of
+from mcp_offload.service.context import Context, handle_of, has_digest
 from mcp_offload.service.jsonable import to_json
 from mcp_offload.service.links import linked_symbols
 
@@ -32,11 +31,6 @@ CHUNK_BYTES = 1 << 20
 DIGEST_TOKENS = 600
 # A longer log cannot be shorter than its digest.
 SMALL_BYTES = 8_000
-
-
-def has_digest(artifact: Artifact, version: Version) -> bool:
-    """True for text that is a log or a test run."""
-    return artifact.kind in (Kind.LOG, Kind.TEST) and not version.binary
 
 
 def with_digest(ctx: Context, result: StoreResult, monitor: Monitor) -> StoreResult:

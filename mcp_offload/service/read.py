@@ -9,7 +9,6 @@ from mcp_offload.errors import InvalidArgumentError, NotTextError, SymbolNotFoun
 from mcp_offload.handle import BytesSelector, FailureSelector, LinesSelector, SearchSelector
 from mcp_offload.models import Artifact, Monitor, ReadResult, Rest, Span, Version
 from mcp_offload.service.context import Context, Session, handle_of
-from mcp_offload.service.digests import failure_link
 from mcp_offload.service.limits import Limits
 from mcp_offload.service.outlines import outline_of, symbol_entry, symbol_handle
 from mcp_offload.service.pattern import compile_pattern
@@ -66,6 +65,8 @@ def read_one(ctx: Context, text: str, limits: Limits, session: Session, monitor:
     result = _head(ctx, target, selection, limits, monitor) if selection.part else None
     result = result or _windowed(ctx, target, selection, limits)
     if isinstance(target.selector, FailureSelector):
+        from mcp_offload.service.digests import failure_link  # see facade: loaded where it is used
+
         note = failure_link(ctx, target.artifact, target.base, target.selector, monitor) or note
     session.show(target.artifact.number, selection.version.version)
     return replace(result, note=note, base=_base(target, selection))

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 
 from mcp_offload.digest.compare import compare
 from mcp_offload.models import Artifact, Monitor, RunDiff, RunTest, Version
-from mcp_offload.service.context import Context, handle_of
-from mcp_offload.service.digests import digest_of, failure_handle, has_digest
+from mcp_offload.service.context import Context, handle_of, has_digest
+from mcp_offload.service.digests import digest_of, failure_handle
 
 Run = tuple[Artifact, Version]
 

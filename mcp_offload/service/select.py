@@ -15,7 +15,6 @@ from mcp_offload.handle import (
 )
 from mcp_offload.models import Monitor, Span, Status, Symbol, Version
 from mcp_offload.service.context import Context, handle_of
-from mcp_offload.service.digests import failure_span
 from mcp_offload.service.lookup import find
 from mcp_offload.service.outlines import outline_of
 from mcp_offload.service.resolve import Target, one_symbol, resolve_symbol
@@ -132,6 +131,8 @@ def _tracked(ctx: Context, target: Target, span: Span, text: bytes) -> tuple[Sta
 
 def _failure(ctx: Context, target: Target, selector: FailureSelector, monitor: Monitor) -> Selection:
     """A failure of the version the handle means; failures are numbered per version, never carried over."""
+    from mcp_offload.service.digests import failure_span  # see facade: loaded where it is used
+
     span = failure_span(ctx, target.artifact, target.base, selector, monitor)
     newer = () if target.current else (handle_of(target.artifact, target.newest.version),)
     status = Status.SAME if target.current else Status.CHANGED

@@ -18,11 +18,9 @@ from mcp_offload.models import (
     Symbol,
     Version,
 )
-from mcp_offload.service.context import Context, Session, handle_of
-from mcp_offload.service.digests import has_digest
+from mcp_offload.service.context import Context, Session, handle_of, has_digest
 from mcp_offload.service.ingest import Named, store_source, version_tokens
 from mcp_offload.service.limits import Limits
-from mcp_offload.service.log_outline import log_outline
 from mcp_offload.service.outlines import outline_of, qualified_name, symbol_entry
 from mcp_offload.service.render import outline_line
 from mcp_offload.service.resolve import Target, resolve
@@ -96,6 +94,8 @@ def _of_log(ctx: Context, target: Target, limits: Limits, monitor: Monitor) -> O
         span = select(ctx, target, monitor).span
         with ctx.store.open_view(version) as view:
             part = view.line_of(span.start_byte), view.line_of(max(span.start_byte, span.end_byte - 1))
+    from mcp_offload.service.log_outline import log_outline  # see facade: loaded where it is used
+
     kept, left, digest = log_outline(ctx, target.artifact, version, limits, part)
     rest = None
     if left:
