@@ -52,6 +52,15 @@ An agent client starts this; nothing is listened to and nothing is sent anywhere
 store, the disk, the parsers, the token counter and ripgrep. Exit status 1 where something needs fixing.""",
     "demo": """Store a real package's sources, a failing test log and a build artifact; then find, read, edit,
 diff and export through the official MCP client, and print the tokens that an agent would have seen.""",
+    "install": """Register the server with agent clients, in their own configuration; status lists them.
+
+The former file is kept as a backup, and everything else in it stays byte for byte as it is. What is typed
+here as --root, --store, --state or --workspace is passed to the server; the environment is not.""",
+    "uninstall": """Take the server out of agent clients.
+
+A file that was not changed since it was installed becomes what it was before, byte for byte.""",
+    "status": """Tell which agent clients are found, which of them start the server, and with which version of
+a client its entry was tried.""",
     "completion": """Print a completion script for a shell.""",
 }
 
@@ -125,6 +134,15 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "mcp-offload --json doctor",
     ),
     "demo": ("mcp-offload demo",),
+    "install": (
+        "mcp-offload install claude-code",
+        "mcp-offload install cursor vscode --scope project",
+        "mcp-offload install codex --approve-reads --dry-run",
+        "mcp-offload install claude-desktop --root ~/project",
+        "mcp-offload install zed --print",
+    ),
+    "uninstall": ("mcp-offload uninstall claude-code", "mcp-offload uninstall cursor --scope project"),
+    "status": ("mcp-offload status", "mcp-offload --json status claude-code codex"),
     "completion": (
         "mcp-offload completion bash > ~/.local/share/bash-completion/completions/mcp-offload",
         "mcp-offload completion zsh > ~/.zfunc/_mcp-offload",

@@ -73,6 +73,10 @@ def _dispatch(args: argparse.Namespace, environ: Mapping[str, str], console: Con
         _log_to_stderr()
     if args.command == "serve":
         _serve(settings)
+    if args.command in ("install", "uninstall", "status"):
+        from mcp_offload.cli.registration import run_registration
+
+        return Exit.DONE if run_registration(args, settings, environ, console) else Exit.FAILED
     if args.command in ("doctor", "demo"):
         return _examine(args.command, settings, console)
     from mcp_offload.cli.commands import carry_out

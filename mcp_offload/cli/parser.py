@@ -10,6 +10,7 @@ from mcp_offload.cli.environment import VARIABLES
 from mcp_offload.cli.examples import DESCRIPTIONS, EXAMPLES, EXIT_STATUSES
 
 KINDS: Final = ("file", "log", "test", "build")
+SCOPES: Final = ("user", "project", "local")
 SHELLS: Final = ("bash", "zsh", "fish", "tcsh")
 
 _GLOBALS: Final = ("store", "state", "workspace", "json", "verbose")
@@ -55,6 +56,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_changing(commands)
     _add_keeping(commands)
     _add_running(commands)
+    _add_registering(commands)
     return parser
 
 
@@ -194,6 +196,26 @@ def _add_running(commands: _Commands) -> None:
     completion = _command(commands, "completion", "print a completion script")
     completion.add_argument("shell", choices=SHELLS)
     _add_globals(completion, "roots_after")
+
+
+def _add_registering(commands: _Commands) -> None:
+    for name, help_text in (
+        ("install", "register the server with agent clients"),
+        ("uninstall", "take the server out of agent clients"),
+        ("status", "tell which agent clients start the server"),
+    ):
+        parser = _command(commands, name, help_text)
+        some = "*" if name == "status" else "+"
+        parser.add_argument("clients", metavar="CLIENT", nargs=some, help="a name that status lists")
+        if name != "status":
+            parser.add_argument("--scope", choices=SCOPES, help="default: user")
+            parser.add_argument("--dry-run", action="store_true", help="show the diff; write nothing")
+        if name == "install":
+            parser.add_argument("--print", action="store_true", dest="snippet", help="print the entry alone")
+            parser.add_argument(
+                "--approve-reads", action="store_true", help="let tools that only read run without asking"
+            )
+        _add_globals(parser, "roots_after")
 
 
 def _count(text: str) -> int:

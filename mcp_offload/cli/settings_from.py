@@ -17,6 +17,9 @@ UNLIMITED: Final = 1 << 62
 """A budget that nothing exceeds; large enough to be one, small enough for a C integer."""
 
 
+_PROFILES: Final = ("default", "all")
+
+
 def build_settings(args: argparse.Namespace, environ: Mapping[str, str], cwd: str) -> Settings:
     """The settings of one run.
 
@@ -28,10 +31,10 @@ def build_settings(args: argparse.Namespace, environ: Mapping[str, str], cwd: st
     """
     values = read_environment(environ)
     project = resolve_workspace(cwd, None)
+    roots = _roots(args.root, values.get("MCP_OFFLOAD_ROOTS"), project, cwd)
+    base_dir, project = _base(roots, cwd, project) if args.command == "serve" else (cwd, project)
     defaults = Settings(store_dir="", state_dir="", roots=(), base_dir=cwd, workspace=project)
-    tools = getattr(args, "tools", None) or one_of(
-        values, "MCP_OFFLOAD_TOOLS", ("default", "all"), defaults.tools
-    )
+    tools = getattr(args, "tools", None) or one_of(values, "MCP_OFFLOAD_TOOLS", _PROFILES, defaults.tools)
     max_tokens = whole_number(values, "MCP_OFFLOAD_MAX_TOKENS", defaults.max_tokens, least=100)
     max_reply_bytes = whole_number(
         values, "MCP_OFFLOAD_MAX_REPLY_BYTES", defaults.max_reply_bytes, least=1_000
@@ -40,8 +43,8 @@ def build_settings(args: argparse.Namespace, environ: Mapping[str, str], cwd: st
     return Settings(
         store_dir=_directory(args.store or values.get("MCP_OFFLOAD_STORE") or _default_store(), cwd),
         state_dir=_directory(args.state or values.get("MCP_OFFLOAD_STATE") or _default_state(environ), cwd),
-        roots=_roots(args.root, values.get("MCP_OFFLOAD_ROOTS"), project, cwd),
-        base_dir=cwd,
+        roots=roots,
+        base_dir=base_dir,
         workspace=args.workspace or values.get("MCP_OFFLOAD_WORKSPACE") or project,
         durability=cast(Durability, durability),
         quota_bytes=whole_number(values, "MCP_OFFLOAD_QUOTA_BYTES", defaults.quota_bytes),
@@ -88,6 +91,21 @@ def _roots(given: list[str], variable: str | None, project: str, cwd: str) -> tu
         if not os.path.isdir(root):
             raise SettingsError(f"The root {root} is not a directory; name an existing one with --root.")
     return roots
+
+
+def _base(roots: tuple[str, ...], cwd: str, project: str) -> tuple[str, str]:
+    """Where a server's relative paths start, and its workspace.
+
+    Some clients start servers in the home directory or at the top of the disk. Where the current
+    directory has nothing to do with any root, the first root takes its place.
+    """
+    here = os.path.realpath(cwd)
+    if any(os.path.commonpath((here, os.path.realpath(root))) == os.path.realpath(root) for root in roots):
+        return cwd, project
+    first = resolve_workspace(roots[0], None)
+    if project in {first, *(resolve_workspace(root, None) for root in roots[1:])}:
+        return cwd, project
+    return roots[0], first
 
 
 def _ripgrep(variable: str | None, search_path: str) -> str | None:

@@ -158,3 +158,18 @@ def test_ripgrep_is_found_on_the_path_and_can_be_turned_off(tmp_path: Path) -> N
 def test_a_named_ripgrep_must_be_a_program(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="MCP_OFFLOAD_RG"):
         _settings(["list"], tmp_path, {"MCP_OFFLOAD_RG": str(tmp_path / "none")})
+
+
+def test_a_server_started_elsewhere_works_in_its_first_root(tmp_path: Path) -> None:
+    project, other, elsewhere = tmp_path / "project", tmp_path / "other", tmp_path / "elsewhere"
+    for directory in (project / ".git", project / "src", other, elsewhere):
+        directory.mkdir(parents=True)
+    line = ["serve", "--root", str(project / "src"), "--root", str(other), "--store", "s"]
+    settings = _settings(line, elsewhere)
+    assert (settings.base_dir, settings.workspace) == (str(project / "src"), str(project))
+    assert settings.store_dir == str(elsewhere / "s")
+    assert _settings(["serve", "--root", str(project)], Path("/")).base_dir == str(project)
+    # In a root, or in the project that one belongs to, the current directory counts.
+    assert _settings(line, project).base_dir == str(project)
+    assert _settings(line, other).base_dir == str(other)
+    assert _settings(["list", *line[1:]], elsewhere).base_dir == str(elsewhere)
