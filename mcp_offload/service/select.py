@@ -22,6 +22,7 @@ from mcp_offload.service.view import View
 
 # Text up to this size is looked for in newer content to tell whether it moved.
 TRACKED_BYTES = 1 << 20
+TRAILING_BYTES = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +168,7 @@ def _symbol(
 
 def _is_whole_lines(view: View, span: Span) -> bool:
     starts = span.start_byte == 0 or view.read(span.start_byte - 1, span.start_byte) == b"\n"
-    after = view.read(span.end_byte, span.end_byte + 2)
     ended = span.end_byte > span.start_byte and view.read(span.end_byte - 1, span.end_byte) == b"\n"
+    # White space at the end of a line belongs to no symbol and makes no line of its own.
+    after = view.read(span.end_byte, span.end_byte + TRAILING_BYTES).lstrip(b" \t")
     return starts and (ended or not after or after.startswith((b"\n", b"\r")))

@@ -65,8 +65,9 @@ def _replace_lines(view: bytes, span: Span, new: bytes, eol: bytes, indented: in
     terminated = view[start:end].endswith((b"\n", b"\r")) and end > start
     if not new:
         # Deleting a definition takes its line's terminator along, so that no empty line is left.
-        if not terminated and view.startswith(eol, end):
-            end += len(eol)
+        blank = _INDENT.match(view, end)
+        if not terminated and blank and view.startswith(eol, blank.end()):
+            end = blank.end() + len(eol)
         return _put(view, start, end, b"", 0)
     new = _ended(new, eol) if terminated else _unended(new, eol)
     return _put(view, start, end, new, indented)

@@ -25,7 +25,7 @@ _LIVE_LATEST: Final = (
 )
 _BY_WORKSPACE: Final = "a.workspace_id = (SELECT id FROM workspace WHERE key = ?)"
 _WHY: Final[dict[str, str]] = {
-    "evicted": "was dropped to make room",
+    "evicted": "was evicted to make room",
     "expired": "was not used for so long that it expired",
     "released": "was released",
     "wiped": "was lost with an earlier store",

@@ -156,6 +156,17 @@ def test_a_missing_final_newline_stays_missing(service: OffloadService, project:
     assert path.read_bytes() == b"def f():\n    return 2"
 
 
+def test_white_space_at_the_end_of_a_definition_makes_no_line_of_its_own(
+    service: OffloadService, project: Path
+) -> None:
+    path = project / "t.py"
+    path.write_bytes(b"def f():\n    return 1 \t\n\n\ndef g():\n    return 2  \n")
+    service.edit("t.py#f", "def f():\n    return 11\n")
+    assert path.read_bytes() == b"def f():\n    return 11 \t\n\n\ndef g():\n    return 2  \n"
+    service.edit("t.py#g", "")
+    assert path.read_bytes() == b"def f():\n    return 11 \t\n\n\n"
+
+
 def test_a_broken_edit_is_made_and_said(service: OffloadService, app: Path) -> None:
     result = service.edit("app.py#one", "def one(:\n    return 1\n")
     assert result.syntax_error_line is not None
