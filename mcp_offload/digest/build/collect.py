@@ -109,7 +109,7 @@ class Collector:
             return Findings()
         counted = sum(1 for item in self.failures.items if item.kind != "target") + self.failures.unlisted
         totals: dict[str, int] = {}
-        if len(self.stated) == 1 or (self.stated and not counted):
+        if self.stated and (not counted or (len(self.stated) == 1 and self.stated[0] > counted)):
             totals["errors"] = self.stated[-1]
         elif counted or self.ended_badly or self.ended_well:
             totals["errors"] = counted

@@ -57,6 +57,8 @@ _MEMORY: Final = re.compile(
     r"|virtual memory exhausted|fatal error: out of memory|std::bad_alloc"
     r"|No space left on device|java\.lang\.OutOfMemoryError|oom-kill).*)$"
 )
+# What talks of a failure that was met, or of a test of one.
+_TALK: Final = re.compile(r"(?i)\b(?:passed|skipp\w+|ok|handled|ignor\w+|simulat\w+|retry\w*|again)\b")
 _KILLED: Final = re.compile(
     r"^(?:(?:\S*/)?(?:ba|da|z)?sh: )?(?:line \d+: "
     r"|\S+: line \d+: )?\s*(?:\d+ )?Killed(?:\s+(?P<command>\S.*))?$"
@@ -155,10 +157,14 @@ class Crashes:
         return 0
 
     def _timeout(self, number: int, found: re.Match[str], text: str) -> int:
+        if _TALK.search(text):
+            return 0
         self._open(number, "timeout", "timeout", found["message"])
         return 0
 
     def _memory(self, number: int, found: re.Match[str], text: str) -> int:
+        if _TALK.search(text):
+            return 0
         name = "disk full" if "No space left" in text else "oom"
         self._account.open(
             Draft(name, "resource", None, None, text.strip(), number, "crash", None, number, number), name

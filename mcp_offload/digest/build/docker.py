@@ -14,7 +14,7 @@ _CONTEXT: Final = re.compile(
     r"^(?:ERROR: |error: |docker: )?(?P<message>unable to (?:prepare context"
     r"|evaluate symlinks).*|failed to (?:solve|read dockerfile|build|fetch|compute).*"
     r"|(?:invalid reference format|Cannot connect to the Docker daemon).*"
-    r"|(?:failed to solve|resolve|unknown instruction|dockerfile parse error).*)$"
+    r"|(?:failed to solve|unknown instruction|dockerfile parse error).*)$"
 )
 _PARSE: Final = re.compile(
     r"^(?:ERROR: )?(?:failed to solve: )?dockerfile parse error on line (?P<line>\d+): (?P<message>.*)$"

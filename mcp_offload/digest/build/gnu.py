@@ -21,6 +21,13 @@ _DRIVER: Final = re.compile(
     r"|cpp|cobc|gfortran|ghc|swiftc|f951)"
     r"(?:-[\d.]+)?): (?P<severity>(?:fatal )?error): (?P<message>.*)$"
 )
+_QUOTED: Final = re.compile(
+    r"^\"(?P<file>[^\"]+)\",(?: line )?(?P<line>\d+)[:, ] *(?:[Ff]atal )?[Ee]rror(?:\[(?P<code>\w+)\])?"
+    r":? *(?:#(?:\w+): )?(?P<message>.*)$"
+)
+_JAVAC6: Final = re.compile(
+    r"^(?P<file>\S+\.java):(?P<line>\d+): (?!error:|warning:|note:|Note:)(?P<message>\S.*)$"
+)
 _REQUIRED: Final = re.compile(
     r"^(?P<file>[^\s:][^:]*):(?P<line>\d+)(?::(?P<column>\d+))?:\s+(?:recursively )?required (?:from|by)"
 )
@@ -37,7 +44,7 @@ _COUNT: Final = re.compile(
     r"|^(?P<plain>\d+) errors?$"
     r"|^(?P<some>\d+) warnings?$"
 )
-_SYMBOL: Final = re.compile(r"^\s+symbol:\s+(?P<symbol>.*)$")
+_SYMBOL: Final = re.compile(r"^\s*symbol\s*:\s+(?P<symbol>.*)$")
 _FOUND: Final = re.compile(r"^ (?:found   :|required:) ")
 _TARGET: Final = re.compile(
     r"^(?:\S*/)?g?make(?:\[\d+\])?: \*\*\* \[(?:[^\]]*: )?(?P<target>[^\]:]+)\] (?!.*ignored)"
@@ -104,6 +111,9 @@ class Gnu:
         driver = _DRIVER.match(text)
         if driver:
             return self._driver(number, driver)
+        other = _QUOTED.match(text) or _JAVAC6.match(text)
+        if other:
+            return self._other(number, other)
         required = _REQUIRED.match(text)
         if required:
             self._require(number, required)
@@ -145,6 +155,16 @@ class Gnu:
             draft.file, draft.line, draft.column = self._origin
         self._account.open(draft, key)
         self._origin, self._origin_start = None, 0
+        return self._account.room()
+
+    def _other(self, number: int, found: re.Match[str]) -> int:
+        """Compilers that quote the file (Arm, Sun, IAR), and javac before it said "error"."""
+        self._settle()
+        row = found.groupdict()
+        tool, message, file = ("cc" if "code" in row else "javac"), row["message"].strip(), row["file"]
+        line = whole(row["line"])
+        draft = Draft(row.get("code") or "", "compile", file, line, message, number, tool, None, 0, number)
+        self._account.open(draft, (file, line, None, message))
         return self._account.room()
 
     def _remark(self, number: int, found: re.Match[str], severity: str) -> int:
@@ -263,6 +283,8 @@ FAMILY: Final = Family(
     (
         r":\d+(?::\d+)?(?:-\d+)?: ?(?:fatal |internal compiler |syntax )?[Ee]rror(?:\[E\d+\])?:? ",
         r":\d+: ERROR: ",
+        r"\",(?: line )?\d+[:, ] *(?:[Ff]atal )?[Ee]rror\b",
+        r"\.java:\d+: \S",
         r":\s+(?:recursively )?required (?:from|by) ",
         r": In (?:instantiation|substitution) of ",
         r"^(?:\S*/)?(?:cc1(?:plus|obj)?|g?cc|g\+\+|c\+\+|clang(?:\+\+)?|cobc|gfortran|ghc"

@@ -17,6 +17,7 @@ _MAVEN_SCALA: Final = re.compile(
     r"|kt)):(?P<line>\d+)(?::(?P<column>\d+))?:?"
     r"(?: (?:error: )?(?P<message>.*?))?(?: -+)?$"
 )
+_ECLIPSE: Final = re.compile(r"^\d+\. ERROR in (?P<file>.+?) \(at line (?P<line>\d+)\)$")
 _MAVEN_GOAL: Final = re.compile(r"^\[ERROR\] Failed to execute goal (?P<goal>.*)$")
 _MAVEN_MODEL: Final = re.compile(
     r"^\[(?:ERROR|FATAL)\] (?P<message>(?:Non-resolvable|Non-parseable|Malformed POM"
@@ -72,7 +73,7 @@ class Jvm:
         """Take a line of Maven, Gradle, kotlinc or scalac."""
         if self._wrong:
             return self._gradle_wrong(number, text)
-        for form in (_MAVEN_PLACED, _KOTLIN, _SCALA, _MAVEN_SCALA):
+        for form in (_MAVEN_PLACED, _KOTLIN, _SCALA, _MAVEN_SCALA, _ECLIPSE):
             found = form.match(text)
             if found:
                 return self._placed(number, found)
@@ -110,6 +111,8 @@ class Jvm:
         message = (row.get("message") or row.get("what") or "").strip()
         name = row.get("code") or message
         tool = {"kt": "kotlinc", "kts": "kotlinc", "scala": "scalac"}.get(file.rsplit(".", 1)[-1], "javac")
+        if found.re is _ECLIPSE:
+            tool = "ecj"
         key = (file, line, column, message)
         self._account.open(Draft(name, "compile", file, line, message, number, tool, column, 0, number), key)
         return 8
@@ -118,6 +121,13 @@ class Jvm:
         draft = self._account.draft
         if draft is None:
             return 0
+        if not draft.message:  # Eclipse's compiler: the code, a caret, then what is wrong
+            if not text.startswith("\t") and text.strip():
+                draft.message = draft.name = text.strip()
+                draft.number = number
+                draft.key = (draft.file, draft.line, draft.message)
+            self._account.extend(number)
+            return 8
         symbol = _MAVEN_SYMBOL.match(text)
         if symbol and draft.message.startswith("cannot find symbol"):
             draft.message = f"cannot find symbol: symbol:   {symbol['symbol']}"
@@ -208,6 +218,7 @@ FAMILY: Final = Family(
         r"^(?:\[INFO\] )?BUILD SUCCESS",
         r"^(?:\[(?:INFO|ERROR)\] )?BUILD FAIL",
         r"^FAILURE: Build ",
+        r"^\d+\. ERROR in ",
         r"^\* What went wrong:",
         r"^(?:Build|Settings|Script) file '",
         r"\.kt: ?[(0-9]",

@@ -15,7 +15,7 @@ _HEAD: Final = re.compile(
     r"^(?P<prefix>[ |]*(?:\+ )?)(?P<what>(?:Exception Group )?Traceback) \(most recent call last\):\s*$"
 )
 _PREFIX: Final = re.compile(r"^[ ]*(?:\| ?)+")
-_MEMBER: Final = re.compile(r"^[ ]*\+-[+-]*-+ (?P<number>\d+|\.\.\.) -+$")
+_MEMBER: Final = re.compile(r"^[ ]*\+[+-]+ (?P<number>\d+|\.\.\.) -+$")
 _EXCEPTION: Final = re.compile(r"^(?P<type>[A-Za-z_][\w.]*(?:\[\w+\])?)(?:: (?P<message>.*)|:)?$")
 _CHAIN: Final = re.compile(
     r"(?:During handling of the above exception, another exception occurred"
