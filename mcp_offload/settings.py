@@ -19,6 +19,30 @@ GIB: Final = 1024 * MIB
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HttpSettings:
+    """How MCP is served over HTTP.
+
+    Attributes:
+        host, port: to listen on; port 0 = any free one.
+        token_file: absolute path of a private file with a principal's name and token on each line, or
+            None where anybody who reaches the port may use the server.
+        allowed_hosts: more names under which the server is reached, without port.
+        requests_per_second: that one principal may make on average; ``burst`` of them at once.
+        principal_bytes: that one principal may keep stored.
+        grace_seconds: that running requests have to end in when the server stops.
+    """
+
+    host: str
+    port: int
+    token_file: str | None = None
+    allowed_hosts: tuple[str, ...] = ()
+    requests_per_second: float = 50.0
+    burst: int = 200
+    principal_bytes: int = 1 * GIB
+    grace_seconds: float = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Every setting, with its unit in its name.
 
@@ -38,6 +62,11 @@ class Settings:
         tools: which tools are listed.
         max_reply_bytes: of one reply's text.
         max_tokens: default budget of one reply.
+        structured: results are JSON with a schema, for programs, instead of text for models.
+        resource_links: links to what was stored or edited follow the text.
+        session: name of a session that goes on in other processes, or None for one of this process.
+        http: how to serve over HTTP, or None for standard input and output.
+        workspace_bytes: most bytes of live versions in the workspace, or None for the store's quota alone.
         rg_path: absolute path of ripgrep, or None to scan in process.
         failpoints: for tests: ``name=action`` pairs that stop or fail the process at a named step.
     """
@@ -55,5 +84,10 @@ class Settings:
     tools: ToolProfile = "default"
     max_reply_bytes: int = 10_000
     max_tokens: int = 2_000
+    structured: bool = False
+    resource_links: bool = False
+    session: str | None = None
+    http: HttpSettings | None = None
+    workspace_bytes: int | None = None
     rg_path: str | None = None
     failpoints: tuple[str, ...] = field(default=())

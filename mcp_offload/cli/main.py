@@ -13,6 +13,7 @@ from typing import NoReturn
 from mcp_offload.cli.console import Console, OutputError
 from mcp_offload.cli.parser import parse
 from mcp_offload.cli.settings_from import build_settings
+from mcp_offload.cli.serve_options import with_serve_options
 from mcp_offload.errors import OffloadError, UsageError
 from mcp_offload.settings import Settings
 
@@ -68,7 +69,8 @@ def _dispatch(args: argparse.Namespace, environ: Mapping[str, str], console: Con
 
         console.text(completion_script(args.shell))
         return Exit.DONE
-    settings = build_settings(args, environ, os.getcwd())
+    cwd = os.getcwd()
+    settings = with_serve_options(build_settings(args, environ, cwd), args, cwd)
     if args.verbose:
         _log_to_stderr()
     if args.command == "serve":

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from mcp_offload.cli.environment import VARIABLES
 from mcp_offload.cli.examples import DESCRIPTIONS, EXAMPLES, EXIT_STATUSES
+from mcp_offload.cli.serve_options import add_serve_options
 
 KINDS: Final = ("file", "log", "test", "build")
 SCOPES: Final = ("user", "project", "local")
@@ -187,6 +188,7 @@ def _add_running(commands: _Commands) -> None:
     variables = "environment variables:\n" + "\n".join(f"  {n}\n      {m}" for n, m in VARIABLES.items())
     serve = _command(commands, "serve", "speak MCP on standard input and output", variables)
     serve.add_argument("--tools", choices=("default", "all"), help="which tools to list")
+    add_serve_options(serve)
     _add_globals(serve, "roots_after")
     for name, help_text in (
         ("doctor", "check the installation and say what to fix"),

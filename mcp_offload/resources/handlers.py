@@ -94,7 +94,15 @@ class ResourceHandlers:
                 it cannot be read. Its data names the URI and our code of the error.
         """
         session = self._session_of(ctx)
-        return await self._workshop.run(ctx, lambda monitor: self._read(params.uri, session, monitor))
+
+        def work(monitor: Monitor) -> ReadResourceResult:
+            session.begin()
+            try:
+                return self._read(params.uri, session, monitor)
+            finally:
+                session.keep()
+
+        return await self._workshop.run(ctx, work)
 
     def _read(self, uri: str, session: Session, monitor: Monitor) -> ReadResourceResult:
         try:
@@ -125,6 +133,7 @@ class ResourceHandlers:
                     f"{content.handle} has {content.size_bytes} bytes; a resource has at most {MAX_BYTES}. "
                     "Name a part, such as sel=L1-2000 or a symbol, or export it to a path."
                 )
+            session.show(*content.shown)
             data = content.read()
             kind = media_type(content.name, content.language, binary=content.binary)
         ttl_ms = FIXED_TTL_MS if ref.fixed else 0

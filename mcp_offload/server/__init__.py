@@ -19,4 +19,6 @@ def serve_stdio(settings: Settings) -> int:
     still be running.
     """
     recorded = files("mcp_offload.server").joinpath("snapshot.json").read_bytes()
-    return serve(load_snapshot(recorded, settings.tools), StdioBackend(settings))
+    return serve(
+        load_snapshot(recorded, settings.tools, structured=settings.structured), StdioBackend(settings)
+    )

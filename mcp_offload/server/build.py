@@ -59,7 +59,7 @@ def assemble(
 
     ``session_of`` tells whose request it is; by default all are one client's.
     """
-    session_of = session_of or _one_session()
+    session_of = session_of or _one_session(settings)
     workshop = Workshop()
     runner = ToolRunner(open_service, session_of, settings, workshop)
     resources = ResourceHandlers(open_service, session_of, settings.workspace, workshop)
@@ -84,10 +84,10 @@ def assemble(
     return Assembly(server, workshop)
 
 
-def _one_session() -> Callable[[_Context], Session]:
-    from mcp_offload.service import Session
+def _one_session(settings: Settings) -> Callable[[_Context], Session]:
+    from mcp_offload.service import Session, kept_session
 
-    session = Session()
+    session = Session() if settings.session is None else kept_session(settings, settings.session)
     return lambda ctx: session
 
 

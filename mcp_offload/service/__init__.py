@@ -4,5 +4,6 @@ from __future__ import annotations
 
 from mcp_offload.service.context import Session
 from mcp_offload.service.facade import OffloadService, open_service
+from mcp_offload.service.kept import KeptSession, kept_session
 
-__all__ = ["OffloadService", "Session", "open_service"]
+__all__ = ["KeptSession", "OffloadService", "Session", "kept_session", "open_service"]

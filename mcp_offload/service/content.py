@@ -29,6 +29,7 @@ class Content:
         size_bytes: of the bytes named, not of the whole artifact.
         blake3: of the stored bytes where all of them are named, else None.
         created_at: of the version, POSIX seconds.
+        shown: the artifact's number and the version, for :meth:`Session.show`.
         view: what ``span`` is in; its ``path`` names a file with its bytes, or is None.
     """
 
@@ -40,6 +41,7 @@ class Content:
     size_bytes: int
     blake3: str | None
     created_at: float
+    shown: tuple[int, int]
     view: View
     span: Span
 
@@ -98,6 +100,7 @@ def _content(target: Target, version: Version, selector: Selector | None, view: 
         size_bytes=span.end_byte - span.start_byte,
         blake3=version.blake3 if selector is None else None,
         created_at=version.created_at,
+        shown=(version.number, version.version),
         view=view,
         span=span,
     )

@@ -40,6 +40,12 @@ class Session:
 
     shown: dict[int, int] = field(default_factory=dict[int, int])
 
+    def begin(self) -> None:
+        """Call before an operation: a session that is kept elsewhere is read anew."""
+
+    def keep(self) -> None:
+        """Call after an operation: a session that is kept elsewhere is written."""
+
     def show(self, number: int, version: int) -> None:
         """Remember that the client has now seen ``version`` of artifact ``number``."""
         self.shown[number] = version

@@ -15,6 +15,7 @@ from mcp_types import Tool, ToolAnnotations
 from mcp_offload.settings import ToolProfile
 from mcp_offload.tools import arguments as args
 from mcp_offload.tools.arguments import ToolArguments, listed_schema
+from mcp_offload.tools.schemas import output_schema
 
 INSTRUCTIONS: Final = """\
 Work with files and logs by short handles instead of their text.
@@ -136,14 +137,15 @@ def tools_of(profile: ToolProfile) -> dict[str, ToolSpec]:
     return {name: spec for name, spec in TOOLS.items() if profile == "all" or spec.profile == "default"}
 
 
-def listed_tools(profile: ToolProfile) -> list[Tool]:
-    """The tool definitions as sent."""
+def listed_tools(profile: ToolProfile, *, structured: bool = False) -> list[Tool]:
+    """The tool definitions as sent; ``structured``: with the schemas of their results."""
     return [
         Tool(
             name=name,
             title=spec.title,
             description=spec.description,
             input_schema=listed_schema(spec.arguments),
+            output_schema=output_schema(name) if structured else None,
             annotations=spec.annotations,
             _meta=spec.hints,
         )

@@ -22,11 +22,13 @@ from mcp_offload.settings import Settings
 from mcp_offload.tokens import TokenCounter
 from mcp_offload.tools.arguments import ToolArguments, read_arguments
 from mcp_offload.tools.catalog import ToolSpec, listed_tools, tools_of
+from mcp_offload.tools.links import links_of
 from mcp_offload.tools.perform import Call, Result, perform
 from mcp_offload.tools.present import present_json, present_text
 from mcp_offload.wire.errors import INTERNAL_TEXT, error_json, error_text
 from mcp_offload.wire.monitor import CallMonitor
-from mcp_offload.wire.reply import Budget, reply, wants_json
+from mcp_offload.wire.reply import Budget, reply, structured_reply, structured_text, wants_json
+from mcp_offload.wire.resource_uri import workspace_slug
 from mcp_offload.wire.scrub import scrub_text
 from mcp_offload.wire.work import Workshop
 
@@ -72,7 +74,7 @@ class ToolRunner:
         self._workshop = workshop
         self._settings = settings
         self._tools = tools_of(settings.tools)
-        self._running: set[CallMonitor] = set()
+        self._slug = workspace_slug(settings.workspace)
 
     async def list_tools(self, ctx: _Context, params: PaginatedRequestParams | None) -> ListToolsResult:
         """List the profile's tools, all on one page.
@@ -82,7 +84,8 @@ class ToolRunner:
         """
         if params is not None and params.cursor is not None:
             raise MCPError(INVALID_PARAMS, "Unknown cursor: all tools are on the first page")
-        return ListToolsResult(tools=listed_tools(self._settings.tools))
+        tools = listed_tools(self._settings.tools, structured=self._settings.structured)
+        return ListToolsResult(tools=tools)
 
     async def call_tool(self, ctx: _Context, params: CallToolRequestParams) -> CallToolResult:
         """Run one tool; every failure but a cancellation is a tool error that says the next step."""
@@ -92,7 +95,12 @@ class ToolRunner:
         session, with_json = self._session_of(ctx), wants_json(ctx.meta)
 
         def work(monitor: CallMonitor) -> CallToolResult:
-            return self._work(_Job(params.name, spec, params.arguments or {}, session, monitor, with_json))
+            session.begin()
+            try:
+                job = _Job(params.name, spec, params.arguments or {}, session, monitor, with_json)
+                return self._work(job)
+            finally:
+                session.keep()
 
         return await self._workshop.run(ctx, work)
 
@@ -103,7 +111,10 @@ class ToolRunner:
             call = Call(self._open_service(), job.session, job.monitor, max_tokens)
             budget = self._budget(max_tokens)
             result, text = self._fitting(job, call, given, budget)
-            return reply(text, budget, data=present_json(result) if job.with_json else None)
+            links = links_of(result, self._slug) if self._settings.resource_links else ()
+            if self._settings.structured:
+                return structured_reply(present_json(result), links)
+            return reply(text, budget, data=present_json(result) if job.with_json else None, links=links)
         except OffloadError as exc:
             return self._failure(error_text(exc), error_json(exc) if job.with_json else None)
         except Exception as exc:  # noqa: BLE001 - a defect must cost one call, not the session
@@ -116,15 +127,20 @@ class ToolRunner:
         So the marker for what is left out stays exact: the service alone can name it.
         """
         result = perform(call, given)
-        text = present_text(given, result)
+        text = self._presented(given, result)
         for _ in range(READ_AGAIN):
             share = budget.share(scrub_text(text))
             if share >= 1 or not job.spec.annotations.read_only_hint or call.max_tokens <= LEAST_TOKENS:
                 break
             call = replace(call, max_tokens=max(LEAST_TOKENS, int(call.max_tokens * share * 0.9)))
             result = perform(call, given)
-            text = present_text(given, result)
+            text = self._presented(given, result)
         return result, text
+
+    def _presented(self, given: ToolArguments, result: Result) -> str:
+        if self._settings.structured:
+            return structured_text(present_json(result))
+        return present_text(given, result)
 
     def _budget(self, max_tokens: int) -> Budget:
         return Budget(max_tokens, self._settings.max_reply_bytes, self._count)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from mcp_types import CallToolResult, TextContent
+from mcp_types import CallToolResult, ResourceLink, TextContent
 
-from mcp_offload.wire.scrub import scrub_text
+from mcp_offload.wire.scrub import scrub_message, scrub_text
 
 #: Key of a request's ``_meta``; where it is true, the result's ``_meta`` holds the JSON under it.
 JSON_META_KEY: Final = "mcp-offload/json"
@@ -72,10 +73,29 @@ def wants_json(meta: Mapping[str, object] | None) -> bool:
 
 
 def reply(
-    text: str, budget: Budget, *, data: Mapping[str, object] | None = None, error: bool = False
+    text: str,
+    budget: Budget,
+    *,
+    data: Mapping[str, object] | None = None,
+    links: Sequence[ResourceLink] = (),
+    error: bool = False,
 ) -> CallToolResult:
-    """Build the result of a tool call; ``data`` is added for programs and is no part of the budget."""
+    """Build the result of a tool call; ``data`` and ``links`` are extra and no part of the budget."""
     block = TextContent(type="text", text=fit(scrub_text(text), budget))
-    if data is None:
-        return CallToolResult(content=[block], is_error=error)
-    return CallToolResult(content=[block], is_error=error, _meta={JSON_META_KEY: dict(data)})
+    meta = None if data is None else {JSON_META_KEY: dict(data)}
+    return CallToolResult(content=[block, *links], is_error=error, _meta=meta)
+
+
+def structured_text(data: Mapping[str, object]) -> str:
+    """The JSON of a structured result, on one line, its strings scrubbed."""
+    shown = scrub_message(dict(data))
+    return json.dumps(shown, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def structured_reply(data: Mapping[str, object], links: Sequence[ResourceLink] = ()) -> CallToolResult:
+    """Build a structured result, whose text is exactly the JSON of its structured content.
+
+    It is never cut, since half of a JSON object is none.
+    """
+    block = TextContent(type="text", text=structured_text(data))
+    return CallToolResult(content=[block, *links], structured_content=scrub_message(dict(data)))

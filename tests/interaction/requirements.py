@@ -140,6 +140,16 @@ REQUIREMENTS: Final[dict[str, Requirement]] = {
     "reply-json": Requirement(
         "JSON goes into _meta where the request asks for it, and only there.", f"{_PROTOCOL}, Replies"
     ),
+    "structured": Requirement(
+        "With --structured the text is exactly the JSON of the structured content, which fits the schema.",
+        f"{_PROTOCOL}, For programs",
+    ),
+    "resource-links": Requirement(
+        "With --resource-links what was stored is linked after the text.", f"{_PROTOCOL}, For programs"
+    ),
+    "session": Requirement(
+        "A session with a name goes on in the next process.", f"{_PROTOCOL}, For programs"
+    ),
     "error-tool": Requirement(
         "A failing tool answers with isError, what happened and the next step, without a traceback.",
         f"{_PROTOCOL}, Errors",

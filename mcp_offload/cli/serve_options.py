@@ -1,0 +1,68 @@
+"""The options of serve alone: structured results, a named session, HTTP."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from dataclasses import replace
+
+from mcp_offload.errors import SettingsError
+from mcp_offload.settings import HttpSettings, Settings
+
+MOST_SESSION_CHARS = 200
+DEFAULT_HOST = "127.0.0.1"
+
+
+def add_serve_options(parser: argparse.ArgumentParser) -> None:
+    """Add them to the parser of serve."""
+    parser.add_argument(
+        "--structured", action="store_true", help="answer in JSON with a schema, for programs"
+    )
+    parser.add_argument(
+        "--session", metavar="ID", help="go on with what ID was shown, in whichever process that was"
+    )
+    parser.add_argument(
+        "--resource-links", action="store_true", help="add links to what was stored or edited"
+    )
+    parser.add_argument(
+        "--http", metavar="[HOST:]PORT", help="serve over HTTP instead; HOST is 127.0.0.1 by default"
+    )
+    parser.add_argument("--token-file", metavar="FILE", help="with --http: a line NAME TOKEN for each client")
+    parser.add_argument(
+        "--allow-host", metavar="NAME", action="append", default=[], help="with --http: a name of this host"
+    )
+
+
+def with_serve_options(settings: Settings, args: argparse.Namespace, cwd: str) -> Settings:
+    """The settings with the options of serve.
+
+    Raises:
+        SettingsError: a session's name or an address is malformed, or options contradict each other.
+    """
+    if args.command != "serve":
+        return settings
+    session = args.session
+    if session is not None and not (0 < len(session) <= MOST_SESSION_CHARS and session.isprintable()):
+        raise SettingsError(f"--session takes 1 to {MOST_SESSION_CHARS} printable characters.")
+    if args.http is None and (args.token_file is not None or args.allow_host):
+        raise SettingsError("--token-file and --allow-host belong to --http.")
+    if args.http is not None and session is not None:
+        raise SettingsError("--session names the one client of a server on stdio; leave it out with --http.")
+    return replace(
+        settings,
+        structured=args.structured,
+        resource_links=args.resource_links,
+        session=session,
+        http=None if args.http is None else _http(args, cwd),
+    )
+
+
+def _http(args: argparse.Namespace, cwd: str) -> HttpSettings:
+    host, _, port = args.http.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]") or DEFAULT_HOST
+    if not port.isascii() or not port.isdecimal() or int(port) > 65_535:
+        raise SettingsError(f"--http takes a port or HOST:PORT, not {args.http[:60]!r}.")
+    token_file = args.token_file and os.path.join(cwd, os.path.expanduser(args.token_file))
+    return HttpSettings(
+        host=host, port=int(port), token_file=token_file, allowed_hosts=tuple(args.allow_host)
+    )
