@@ -7,9 +7,9 @@ import os
 import sys
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, TextIO
 
-from mcp_offload.errors import OffloadError
+from mcp_offload.errors import OffloadError, SourceUnreadableError
 
 _CHUNK_BYTES: Final = 1 << 20
 
@@ -34,22 +34,28 @@ class Console:
         stderr: BinaryIO | None = None,
     ) -> None:
         self.as_json = as_json
-        self._stdin = stdin or sys.stdin.buffer
-        self._stdout = stdout or sys.stdout.buffer
-        self._stderr = stderr or sys.stderr.buffer
+        self._stdin = stdin or _binary(sys.stdin)
+        self._stdout = stdout or _binary(sys.stdout)
+        self._stderr = stderr or _binary(sys.stderr)
 
     @property
     def asks(self) -> bool:
         """True where a person can be asked: input and error are a terminal."""
-        return self._stdin.isatty() and self._stderr.isatty()
+        return self._stdin is not None and self._stdin.isatty() and self.shows_progress
 
     @property
     def shows_progress(self) -> bool:
         """True where standard error is a terminal."""
-        return self._stderr.isatty()
+        return self._stderr is not None and self._stderr.isatty()
 
     def chunks(self) -> Iterator[bytes]:
-        """Standard input as it arrives, in pieces of at most 1 MiB."""
+        """Standard input as it arrives, in pieces of at most 1 MiB.
+
+        Raises:
+            SourceUnreadableError: it is closed.
+        """
+        if self._stdin is None:
+            raise SourceUnreadableError("Standard input is closed; name a file, or pipe something in.")
         if self._stdin.isatty():
             self.note("reading standard input; end it with Ctrl-D")
         descriptor = self._stdin.fileno()
@@ -58,7 +64,7 @@ class Console:
 
     def answer(self) -> str:
         """One line typed by a person, without its line break."""
-        return self._stdin.readline().decode(errors="replace").strip()
+        return self._stdin.readline().decode(errors="replace").strip() if self._stdin is not None else ""
 
     def text(self, text: str) -> None:
         """Print a text and a line break if it lacks one."""
@@ -70,16 +76,22 @@ class Console:
 
     def raw(self, data: bytes) -> None:
         """Print bytes as they are."""
+        if self._stdout is None:
+            raise OutputError("Standard output is closed.")
         with _output():
             self._stdout.write(data)
 
     def note(self, text: str) -> None:
         """Tell a person something beside the result."""
+        if self._stderr is None:
+            return
         self._stderr.write(f"mcp-offload: {text}\n".encode("utf-8", "backslashreplace"))
         self._stderr.flush()
 
     def progress(self, line: str) -> None:
         """Overwrite the progress line; an empty one removes it."""
+        if self._stderr is None:
+            return
         self._stderr.write(b"\r\x1b[K" + line.encode("utf-8", "backslashreplace"))
         self._stderr.flush()
 
@@ -92,14 +104,22 @@ class Console:
 
     def flush(self) -> None:
         """Hand over what was printed, so that a closed pipe is noticed here and not at exit."""
-        with _output():
-            self._stdout.flush()
+        if self._stdout is not None:
+            with _output():
+                self._stdout.flush()
 
     def abandon(self) -> None:
         """Nobody reads standard output any more: let the interpreter's own flush at exit go nowhere."""
+        if self._stdout is None:
+            return
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, self._stdout.fileno())
         os.close(nowhere)
+
+
+def _binary(stream: TextIO | None) -> BinaryIO | None:
+    """The bytes of a standard stream; None where the process was started without it."""
+    return None if stream is None else stream.buffer
 
 
 @contextmanager

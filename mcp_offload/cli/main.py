@@ -7,6 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from enum import IntEnum
 from typing import NoReturn
 
@@ -92,7 +93,8 @@ def _serve(settings: Settings) -> NoReturn:
     from mcp_offload.server import serve_stdio
 
     status = serve_stdio(settings)
-    sys.stderr.flush()
+    with suppress(AttributeError):  # None where the process was started without it
+        sys.stderr.flush()
     os._exit(status)
 
 

@@ -85,20 +85,25 @@ class Front:
         """
         self._catch_signals()
         self.link.outbox.start()
-        threading.Thread(target=self._run_backend, name="sdk", daemon=True).start()
         lines = LineBuffer()
+        # What has arrived by now is answered before the loading competes for the interpreter.
+        if self._wait(at_most_ms=0):
+            self._take_input(lines)
+        threading.Thread(target=self._run_backend, name="sdk", daemon=True).start()
         while self._exit_code is None:
-            if not self._wait():
-                continue
-            chunk = self._read()
-            if chunk is None:
-                continue
-            for line in lines.feed(chunk):
-                self._handle_line(line)
-            if not chunk:
-                self._handle_line(lines.rest() or b"")
-                self._end(0)
+            if self._wait():
+                self._take_input(lines)
         return self._stop(self._exit_code)
+
+    def _take_input(self, lines: LineBuffer) -> None:
+        chunk = self._read()
+        if chunk is None:
+            return
+        for line in lines.feed(chunk):
+            self._handle_line(line)
+        if not chunk:
+            self._handle_line(lines.rest() or b"")
+            self._end(0)
 
     def _read(self) -> bytes | None:
         """What has arrived: None where nothing has, empty at the end of input.
@@ -112,7 +117,7 @@ class Front:
         except OSError:
             return b""
 
-    def _wait(self) -> bool:
+    def _wait(self, at_most_ms: float | None = None) -> bool:
         """Block until there may be input (True) or anything else has happened (False)."""
         poll = select.poll()
         unread = self.link.outbox.full
@@ -121,7 +126,7 @@ class Front:
         poll.register(self._wake_read, select.POLLIN)
         if self._parent_fd is not None:
             poll.register(self._parent_fd, select.POLLIN)
-        events = dict(poll.poll(self._patience_ms(unread)))
+        events = dict(poll.poll(self._patience_ms(unread) if at_most_ms is None else at_most_ms))
         if self._wake_read in events:
             self._read_wakes()
         if self._parent_fd in events or os.getppid() != self._parent:
@@ -235,7 +240,7 @@ def claim_streams() -> tuple[int, int]:
         os.fstat(1)
         stdin_fd, stdout_fd = os.dup(0), os.dup(1)
     except OSError:
-        raise UsageError("Standard input and output are closed; serve speaks MCP over them.") from None
+        raise UsageError("Standard input or output is closed; serve speaks MCP over both.") from None
     null_fd = os.open(os.devnull, os.O_RDWR)
     os.dup2(null_fd, 0)
     try:
