@@ -283,7 +283,7 @@ FAMILY: Final = Family(
     (
         r":\d+(?::\d+)?(?:-\d+)?: ?(?:fatal |internal compiler |syntax )?[Ee]rror(?:\[E\d+\])?:? ",
         r":\d+: ERROR: ",
-        r"\",(?: line )?\d+[:, ] *(?:[Ff]atal )?[Ee]rror\b",
+        r"\",(?: line )?\d+[:, ] ?(?:[Ff]atal )?[Ee]rror\b",
         r"\.java:\d+: \S",
         r":\s+(?:recursively )?required (?:from|by) ",
         r": In (?:instantiation|substitution) of ",

@@ -95,7 +95,7 @@ class PythonChecks:
         message, code = row["message"].strip(), row.get("code") or ""
         if severity == "note":
             self._account.extend(number)
-            return 0
+            return 4
         if severity != "error":
             self._account.close()
             return 0
@@ -109,7 +109,7 @@ class PythonChecks:
         if tool == "ruff":
             draft.message = f"{code} {message}" if code[:1].isupper() else message
         self._account.open(draft, (draft.file, draft.line, draft.column, name, message))
-        return 4 if tool == "pyright" else 0
+        return 4 if tool in ("pyright", "mypy") else 0
 
     def _full_form(self, number: int, arrow: re.Match[str]) -> int:
         assert self._head is not None
@@ -183,7 +183,7 @@ FAMILY: Final = Family(
     "python checks",
     Group.LINT,
     (
-        r"\.(?:pyi?|ipynb):\d+(?::\d+)*: (?:error|note): ",
+        r"\.(?:pyi?|ipynb):\d+(?::\d+)*: error: ",
         r"\.pyi?:\d+:\d+ - error: ",
         r":\d+:\d+:? (?:[A-Z]{1,5}\d{1,4}|invalid-syntax|SyntaxError):?(?: \[\*\])? ",
         r"^(?:[A-Z]{1,4}\d{2,4}|invalid-syntax)(?: \[\*\])?:? \S",

@@ -312,8 +312,8 @@ FAMILY: Final = Family(
         r"(?:During handling of the above exception, another"
         r"|The above exception was the direct cause of the)",
         r"^(?:DEBUG|INFO|WARNING|ERROR|CRITICAL):[\w.]+:",
-        r"^\[?\d{4}-\d\d-\d\d[ T][\d:.,]+\]?,? .{0,80}\b(?:ERROR|WARNING|CRITICAL|EXCEPTION)\b",
-        r"^\[?(?:ERROR|WARNING|CRITICAL)\]?[ :] .{0,80}\d{4}-\d\d-\d\d",
+        r"^\[?\d{4}-\d\d-\d\d[ T][\d:.,]+\]?,? .{0,80}[ \[](?:ERROR|CRITICAL)\b",
+        r"^\[?(?:ERROR|CRITICAL)\]?[ :] .{0,80}\d{4}-\d\d-\d\d",
         r"^Exception ignored ",
         r"^Fatal Python error: ",
     ),

@@ -26,7 +26,7 @@ _COMPACT: Final = re.compile(
     r"|Warning) - (?P<message>.*?)(?: \((?P<rule>[\w@/.-]+)\))?$"
 )
 _FILE: Final = re.compile(
-    r"^(?:[A-Za-z]:)?[\w./\\@+ ()\[\]-]+\.(?:[cm]?[jt]sx?|vue|svelte|html|json|ya?ml|md|s?css|less|astro)$"
+    r"^(?:[A-Za-z]:)?[\w./\\@+ ()\[\]-]+\.(?:[cm]?[jt]sx?|vue|svelte|html|json|md|s?css|less|astro)$"
 )
 _WEBPACK: Final = re.compile(r"^ERROR in (?P<where>.+)$")
 _WEBPACK_AT: Final = re.compile(
@@ -230,7 +230,6 @@ FAMILY: Final = Family(
         r"^(?:\x{2718}|\x{2717}|X) \[ERROR\] ",
         r"^error during build:",
         r"^Failed to compile\.?$",
-        r"\.ya?ml$",
         r"^(?:\[[^\]]*\] )?Found \d+ errors?",
     ),
     Web,
