@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import secrets
 import stat
-from collections.abc import Iterable
+import time
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
 
 from mcp_offload.errors import PathNotAllowedError, SourceError, SourceUnreadableError
 from mcp_offload.models import FileStamp
 from mcp_offload.paths.confine import ConfinedPath, open_error
 from mcp_offload.paths.openat import open_beneath
 
+LOCK_ATTEMPTS = 200
+LOCK_PAUSE_SECONDS = 0.005
+
 
 def replace_file(path: ConfinedPath, data: bytes, expected: FileStamp, *, durable: bool = False) -> bool:
     """Replace an existing regular file atomically, keeping its mode bits and owner.
 
     Returns False, with nothing written, where the file no longer has the identity, size and times of
-    ``expected``. The window between that last look and the rename is a few microseconds; a writer that
-    ignores locks can still fall into it. Hard links to the old file keep the old bytes.
+    ``expected``. Two callers never overwrite each other: the last look and the rename happen under a lock
+    on the file. A writer that ignores locks can still fall into the few microseconds between them. Hard
+    links to the old file keep the old bytes.
 
     Raises:
         PathNotAllowedError: the file is a symbolic link, or a link leads out of the root.
@@ -31,10 +38,11 @@ def replace_file(path: ConfinedPath, data: bytes, expected: FileStamp, *, durabl
         temp = _write_temp(directory_fd, name, (data,), stat.S_IMODE(info.st_mode), durable=durable)
         try:
             _keep_owner(temp, directory_fd, info)
-            if not _unchanged(_stat_regular(directory_fd, name, path), expected):
-                os.unlink(temp, dir_fd=directory_fd)
-                return False
-            os.rename(temp, name, src_dir_fd=directory_fd, dst_dir_fd=directory_fd)
+            with _locked(directory_fd, name):
+                if not _unchanged(_stat_regular(directory_fd, name, path), expected):
+                    os.unlink(temp, dir_fd=directory_fd)
+                    return False
+                os.rename(temp, name, src_dir_fd=directory_fd, dst_dir_fd=directory_fd)
         except BaseException:
             _discard(temp, directory_fd)
             raise
@@ -99,6 +107,28 @@ def _open_parent(path: ConfinedPath) -> tuple[int, str]:
         raise open_error(os.path.dirname(path.absolute), exc) from exc
     finally:
         os.close(root_fd)
+
+
+@contextmanager
+def _locked(directory_fd: int, name: str) -> Generator[None]:
+    """Hold the lock of the file that has the name now.
+
+    Another process holds it for the time of a rename only. Where a foreign program keeps it for longer,
+    or the file system has no locks, things go on without it: the caller compares the file anyway.
+    """
+    fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=directory_fd)
+    try:
+        for _ in range(LOCK_ATTEMPTS):
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                time.sleep(LOCK_PAUSE_SECONDS)
+            except OSError:
+                break
+        yield
+    finally:
+        os.close(fd)
 
 
 def _stat_regular(directory_fd: int, name: str, path: ConfinedPath) -> os.stat_result:

@@ -12,7 +12,9 @@ from mcp_offload.errors import (
     InvalidArgumentError,
     NotEditableError,
     NotTextError,
+    SourceError,
     SourceUnreadableError,
+    StoreError,
 )
 from mcp_offload.handle import LinesSelector
 from mcp_offload.models import Artifact, EditResult, FileStamp, Monitor, Outline, Span, Version
@@ -51,6 +53,7 @@ def edit(ctx: Context, request: Edit, session: Session, monitor: Monitor) -> Edi
     Raises:
         ConflictError: the file holds something else; both versions are named, nothing was written.
         NotEditableError: too large, or the encoding cannot hold the new text.
+        StoreError: the store cannot take the new version; the file is as it was.
         NotTextError, InvalidArgumentError, and what resolving raises.
     """
     if request.op not in ("replace", "before", "after"):
@@ -117,10 +120,33 @@ def _commit(
             ctx, staged, artifact.name, named, path=artifact.source_path, stamp=stamp, number=artifact.number
         )
         try:
-            return ctx.store.commit(artifact.workspace, [put])[0][1]
+            return commit(ctx, artifact.workspace, [put])[0][1]
+        except StoreError as exc:
+            if stamp is not None:
+                _put_back(ctx, artifact, raw, stamp, exc)
+            raise
         finally:
             if view is not None:
                 view.close()
+
+
+def _put_back(ctx: Context, artifact: Artifact, raw: bytes, written: FileStamp, cause: StoreError) -> None:
+    """Undo a write whose version the store refused, so that a failed edit has changed nothing.
+
+    Raises:
+        StoreError: the file could not be put back; says that it has the new content.
+    """
+    assert artifact.source_path is not None
+    path = ctx.roots.confine(artifact.source_path)
+    durable = ctx.settings.durability == "host"
+    try:
+        done = replace_file(path, raw, written, durable=durable)
+    except SourceError:
+        done = False
+    if not done:
+        raise StoreError(
+            f"{artifact.name} was written, but its new version was not stored: {cause}"
+        ) from cause
 
 
 def _write_source(ctx: Context, target: Target, data: bytes, raw: bytes, monitor: Monitor) -> FileStamp:

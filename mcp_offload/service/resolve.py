@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from mcp_offload.cards.names import may_have_card
 from mcp_offload.errors import (
+    ArtifactTooLargeError,
     HandleNotFoundError,
     InvalidArgumentError,
     PathNotAllowedError,
+    QuotaExceededError,
     SourceUnreadableError,
+    StoreFullError,
     SymbolAmbiguousError,
     SymbolNotFoundError,
 )
@@ -71,8 +75,9 @@ def resolve(
     """Find the artifact and versions that a handle or path means.
 
     A path is stored first where it is not yet; a source file that changed since is stored as a new
-    version, so that both stay readable. ``follow_path``: a path means the newest content, whatever the
-    client was shown; an edit says False, since it is made on what was shown.
+    version, so that both stay readable. A member of an archive is stored as well and becomes the target;
+    without a version it is that of the newest content. ``follow_path``: a path means the newest content,
+    whatever the client was shown; an edit says False, since it is made on what was shown.
 
     Raises:
         InvalidHandleError, HandleNotFoundError, HandleGoneError, SourceError, StoreError.
@@ -99,7 +104,28 @@ def resolve(
     elif shown is not None and shown != newest.version and not (follow_path and by_path):
         base = ctx.store.version(artifact.workspace, artifact.number, shown)
     ctx.store.touch(artifact.workspace, [artifact.number])
-    return Target(artifact, base, newest, wanted is not None, handle.selector, note)
+    target = Target(artifact, base, newest, wanted is not None, handle.selector, note)
+    return _member(ctx, target, monitor, latest=follow_path) or target
+
+
+def _member(ctx: Context, target: Target, monitor: Monitor, *, latest: bool) -> Target | None:
+    """The stored member of an archive that a target's selector names; None for anything else.
+
+    ``latest``: without a stated version it is that of the newest content.
+    """
+    version = target.newest if latest and not target.stated else target.base
+    if not isinstance(target.selector, SymbolSelector):
+        return None
+    if not may_have_card(target.artifact.name, binary=version.binary):
+        return None
+    # The readers of build artifacts take a while to load.
+    from mcp_offload.service.cards import stored_member
+
+    found = stored_member(ctx, target.artifact, version, target.selector, monitor)
+    if found is None:
+        return None
+    newer = None if version is target.base else f"from {handle_of(target.artifact, version.version)}, newer"
+    return Target(found[0], found[1], found[1], stated=False, selector=None, note=target.note or newer)
 
 
 def resolve_symbol(
@@ -169,6 +195,9 @@ def refreshed(ctx: Context, artifact: Artifact, monitor: Monitor) -> tuple[Artif
         refreshed = store_file(ctx, confined, Named(artifact.name), monitor)[0]
     except (SourceUnreadableError, PathNotAllowedError):
         return artifact, "source file is gone from the disk"
+    except (QuotaExceededError, StoreFullError, ArtifactTooLargeError):
+        # What is stored stays readable although the store has no room for more.
+        return artifact, "source file has changed, but there is no room to store it"
     if refreshed.number != artifact.number:
         return artifact, None
     return refreshed, None

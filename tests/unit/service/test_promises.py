@@ -9,7 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from mcp_offload.errors import HandleGoneError, NothingStoredError
+from mcp_offload.errors import (
+    ConflictError,
+    HandleGoneError,
+    NothingStoredError,
+    QuotaExceededError,
+    StoreError,
+)
 from mcp_offload.models import MapResult, OutlineResult, ReadResult, StoreManyResult, StoreResult
 from mcp_offload.parsing import Limits, ParserWorker
 from mcp_offload.service import OffloadService, Session, open_service
@@ -204,6 +210,44 @@ def test_a_pinned_artifact_outlives_the_cap(settings: Settings) -> None:
         for number in range(30):
             stored(service, content=b"%03d" % number * 30_000, name=f"{number}.log")
         assert service.read([f"{kept}#L10000"])[0].text == "precious\n"
+
+
+def test_what_is_stored_is_read_although_a_changed_file_does_not_fit(
+    settings: Settings, project: Path
+) -> None:
+    path = project / "a.log"
+    path.write_bytes(b"old\n" * 20_000)
+    with open_service(replace(settings, quota_bytes=100_000)) as service:
+        service.pin([stored(service, "a.log").handle])
+        path.write_bytes(b"new\n" * 20_000)
+        for handle in ("l1#L20000", "l1@1#L20000"):
+            (result,) = service.read([handle])
+            assert result.text == "old\n"
+            assert result.note == "source file has changed, but there is no room to store it"
+        assert service.search("old", ["l1@1"], limit=1).hits
+        with pytest.raises(QuotaExceededError):
+            service.read(["a.log"])
+        with pytest.raises(ConflictError, match="no room"):
+            service.edit("l1#L1", "mine\n")
+        assert path.read_bytes() == b"new\n" * 20_000
+
+
+@pytest.mark.parametrize("step", ["commit.begun", "commit.rows", "commit.before"])
+def test_an_edit_that_the_store_refuses_leaves_the_file_as_it_was(
+    settings: Settings, project: Path, step: str
+) -> None:
+    path = project / "a.py"
+    path.write_bytes(b"def one():\n    return 1\n")
+    failing = replace(settings, failpoints=(f"{step}@2=eio",))
+    with open_service(failing) as service:
+        stored(service, "a.py")
+        with pytest.raises(StoreError):
+            service.edit("f1#one", "def one():\n    return 11\n")
+        assert path.read_bytes() == b"def one():\n    return 1\n"
+        assert [entry.name for entry in project.iterdir()] == ["a.py"]
+        assert service.list_artifacts().artifacts[0].version == 1
+        service.edit("f1#one", "def one():\n    return 11\n")
+        assert path.read_bytes() == b"def one():\n    return 11\n"
 
 
 def test_two_clients_of_one_workspace_each_get_the_text(service: OffloadService, project: Path) -> None:
