@@ -17,6 +17,7 @@ from typing import Any, cast
 
 import mcp_offload.server
 from mcp_offload import errors, models
+from mcp_offload.cards.model import FACTS
 from mcp_offload.cli.environment import VARIABLES
 from mcp_offload.cli.examples import DESCRIPTIONS, EXAMPLES
 from mcp_offload.cli.main import error_code
@@ -34,12 +35,13 @@ RESULTS = {
         models.DigestResult,
         models.FailureEntry,
         models.CauseEntry,
+        models.CardResult,
     ],
     "outline": [models.OutlineResult, models.SymbolEntry, models.MapResult, models.MapEntry],
     "read": [models.ReadResult, models.Rest],
     "search": [models.SearchResult, models.Hit, models.SymbolHits],
     "edit": [models.EditResult],
-    "diff": [models.DiffResult, models.SymbolChange],
+    "diff": [models.DiffResult, models.SymbolChange, models.CardChange],
     "export": [models.ExportResult],
     "list": [models.ListResult, models.ArtifactEntry],
     "release, pin, unpin, purge": [models.ReleaseResult],
@@ -220,7 +222,10 @@ def json_page() -> str:
                 meaning = _cell(meanings.get(field.name, ""))
                 parts.append(f"| `{field.name}` | `{_cell(str(field.type))}` | {meaning} |")
             parts.append("")
-    return "\n".join(parts)
+    parts.append("## Facts of cards\n\nThe names in `facts` of a `CardResult`.\n")
+    parts.append("| fact | meaning |\n|---|---|")
+    parts += [f"| `{name}` | {_cell(meaning)} |" for name, meaning in FACTS.items()]
+    return "\n".join(parts) + "\n"
 
 
 # --- tools --------------------------------------------------------------------------------------

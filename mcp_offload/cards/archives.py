@@ -89,7 +89,7 @@ def read_tar(source: Bounded, name: str, draft: Draft) -> None:
     draft.format = f"tar ({packing})" if packing else "tar"
     totals = _Totals(packed_bytes=source.size_bytes if packing else 0)
     try:
-        for member in tar_members(_stream(source)):
+        for member in tar_members(_stream(source, LISTED_BYTES)):
             if member.kind == "directory":
                 continue
             if member.kind != "file":
@@ -156,7 +156,7 @@ def _first_block(source: Bounded, packing: str) -> bytes:
         return b""
 
 
-def _stream(source: Bounded, limit_bytes: int = LISTED_BYTES) -> Stream:
+def _stream(source: Bounded, limit_bytes: int) -> Stream:
     packing = packing_of(source.read(0, 16))
     return PackedStream(source, packing, limit_bytes) if packing else PlainStream(source)
 

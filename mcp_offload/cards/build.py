@@ -108,7 +108,12 @@ def _unreadable(name: str, exc: BaseException) -> MemberUnreadableError:
 def _read_unknown(source: Bounded, name: str, draft: Draft) -> None:
     del name
     draft.format = "binary"
-    draft.facts["type"] = draft.summary = type_of(source.read(0, HEAD_BYTES))
+    head = source.read(0, HEAD_BYTES)
+    draft.facts["type"] = draft.summary = type_of(head)
+    if draft.summary == "Java class" and len(head) >= 8:
+        # Source: Java Virtual Machine Specification, table 4.1-A.
+        draft.facts["java_version"] = int.from_bytes(head[6:8], "big") - 44
+        draft.summary += f" for Java {draft.facts['java_version']}"
 
 
 def _read_dos(source: Bounded, name: str, draft: Draft) -> None:

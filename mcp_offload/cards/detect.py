@@ -6,8 +6,8 @@ import re
 from typing import Final
 
 from mcp_offload.cards.images import image_type
-from mcp_offload.cards.locks import is_lock
 from mcp_offload.cards.macho import MAGIC as MACHO_MAGIC
+from mcp_offload.cards.names import MAY_BE_COVERAGE, base_name, is_lock
 from mcp_offload.cards.packed import packing_of
 from mcp_offload.cards.tars import is_tar
 
@@ -46,7 +46,6 @@ _KNOWN: Final = (
     (b"II*\x00", "TIFF image"),
     (b"MM\x00*", "TIFF image"),
 )
-_COVERAGE_NAME: Final = re.compile(r".*\.(?:xml|json|info|lcov)\Z")
 _COVERAGE_HEAD: Final = re.compile(
     rb"\s*(?:<\?xml[^>]{0,200}\?>\s*)?(?:<!DOCTYPE[^>]{0,300}>\s*)?(?:<!--[^>]{0,500}-->\s*){0,3}"
     rb"(?:<coverage\b[^>]{0,500}\b(?:line-rate|generated|branch-rate)\s*=|<report\b[^>]{0,200}>\s*<sessioninfo)"
@@ -66,17 +65,7 @@ def format_of(name: str, head: bytes, *, binary: bool) -> str | None:
     """
     if is_tar(head):
         return "tar"
-    return _binary(head) if binary else _text(name.replace("\\", "/").rpartition("/")[2].lower(), head)
-
-
-def needs_head(name: str) -> bool:
-    """False for text whose name alone says that it needs no card, so that it need not be opened."""
-    base = name.replace("\\", "/").rpartition("/")[2].lower()
-    return (
-        base.endswith((".map", ".tar"))
-        or _COVERAGE_NAME.match(base) is not None
-        or _by_name(base) is not None
-    )
+    return _binary(head) if binary else _text(base_name(name).lower(), head)
 
 
 def type_of(head: bytes) -> str:
@@ -114,7 +103,7 @@ def _binary(head: bytes) -> str:
 
 def _text(base: str, head: bytes) -> str | None:
     head = head.removeprefix(b"\xef\xbb\xbf")
-    if _COVERAGE_NAME.match(base) and _COVERAGE_HEAD.match(head):
+    if MAY_BE_COVERAGE.match(base) and _COVERAGE_HEAD.match(head):
         return "coverage"
     if base.endswith(".map") and head.lstrip().startswith(b"{") and _MAP_KEY.search(head):
         return "source map"

@@ -18,6 +18,7 @@ from mcp_offload.handle import BytesSelector
 MAX_SYMBOLS: Final = 50_000
 MAX_SECTIONS: Final = 4_096
 LISTED_SYMBOLS: Final = 500
+SHOWN_LIBRARIES: Final = 8
 FACT_SYMBOLS: Final = 200
 MISSING: Final = "Sections and libraries are not listed: install mcp-offload[artifacts]."
 _TYPES: Final = {1: "object file", 2: "executable", 3: "shared library", 4: "core dump"}
@@ -83,9 +84,10 @@ def _read(elf: Any, draft: Draft) -> None:
             _set_type(draft, elf)
         elif section.name == ".note.gnu.build-id":
             _build_id(section, draft)
-        elif section["sh_type"] == "SHT_DYNAMIC":
-            _dynamic(section, draft)
     draft.summary = ", ".join([draft.summary, count_text(len(sections), "section"), *words])
+    for section in sections:
+        if section["sh_type"] == "SHT_DYNAMIC":
+            _dynamic(section, draft)
     wanted = "SHT_DYNSYM" if any(s["sh_type"] == "SHT_DYNSYM" for s in sections) else "SHT_SYMTAB"
     for section in sections:
         if section["sh_type"] == wanted:
@@ -132,6 +134,9 @@ def _dynamic(section: Any, draft: Draft) -> None:
 def add_needed(draft: Draft, needed: list[str]) -> None:
     """State the libraries that a binary needs."""
     draft.facts["needed"] = tuple(needed[:FACT_SYMBOLS])
+    if needed:
+        more = f" and {len(needed) - SHOWN_LIBRARIES} more" if len(needed) > SHOWN_LIBRARIES else ""
+        draft.summary += f", needs {' '.join(needed[:SHOWN_LIBRARIES])}{more}"
     for library in needed:
         draft.add(Entry("library", library))
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple, cast
 
 from mcp_offload.cards.model import Draft, Entry, clean, count_text
+from mcp_offload.cards.names import base_name
 from mcp_offload.cards.source import Bounded
 from mcp_offload.cards.text import KeyLines
 from mcp_offload.handle import LinesSelector
@@ -28,7 +29,7 @@ _YARN_VERSION: Final = re.compile(rb"  version:? \"?([^\"\s]+)")
 
 def read_lock(source: Bounded, name: str, draft: Draft) -> None:
     """Every package with its version."""
-    base = name.replace("\\", "/").rpartition("/")[2].lower()
+    base = base_name(name).lower()
     draft.format = f"lock file ({base})"
     data = source.whole()
     count = 0
@@ -40,11 +41,6 @@ def read_lock(source: Bounded, name: str, draft: Draft) -> None:
     finally:
         draft.facts["packages"] = count
         draft.summary = count_text(count, "package")
-
-
-def is_lock(base: str) -> bool:
-    """True for the names that package managers give their lock files; ``base`` in lower case."""
-    return base in _READERS or _REQUIREMENTS_NAME.fullmatch(base) is not None
 
 
 def _reader(base: str) -> Callable[[bytes], Iterator[_Pin]]:
@@ -144,7 +140,6 @@ def _object(value: Any) -> Mapping[str, Any]:
     return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
 
 
-_REQUIREMENTS_NAME: Final = re.compile(r"(?:.*[._-])?(?:requirements|constraints)(?:[._-].*)?\.txt")
 _READERS: Final[Mapping[str, Callable[[bytes], Iterator[_Pin]]]] = {
     "cargo.lock": _toml,
     "composer.lock": _composer,

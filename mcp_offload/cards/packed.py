@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Final, Protocol
 
 from mcp_offload.cards.model import DamagedError, LimitReachedError
+from mcp_offload.cards.names import base_name
 from mcp_offload.cards.source import CHUNK_BYTES, Bounded
 
 #: The most that is unpacked only to list what is inside.
@@ -81,7 +82,7 @@ def packing_of(head: bytes) -> str | None:
 
 def inner_name(name: str) -> str:
     """What the one member of a packed file is called: its name without the suffix."""
-    base = name.replace("\\", "/").rpartition("/")[2]
+    base = base_name(name)
     for suffix in _SUFFIXES:
         if base.lower().endswith(suffix) and len(base) > len(suffix):
             return base[: -len(suffix)]

@@ -125,7 +125,9 @@ def tar_members(stream: Stream) -> Iterator[TarMember]:
     extra = _Extra()
     for _ in range(MAX_HEADERS):
         block = stream.take(BLOCK_BYTES)
-        if not block or not any(block):
+        if not block:
+            raise DamagedError("it ends without an end mark, so it may be cut off")
+        if not any(block):
             # One block of zeros ends it; writers put two.
             return
         if len(block) < BLOCK_BYTES or not _checksum_fits(block):

@@ -7,6 +7,7 @@ compressed text, whose view is a UTF-8 transcription kept beside the stored byte
 
 from __future__ import annotations
 
+from mcp_offload.models.cards import CardChange, CardResult
 from mcp_offload.models.core import (
     KIND_NAMES,
     PARTS,
@@ -56,6 +57,8 @@ __all__ = [
     "PARTS",
     "Artifact",
     "ArtifactEntry",
+    "CardChange",
+    "CardResult",
     "CauseEntry",
     "DiffResult",
     "DigestResult",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from mcp_offload.models.cards import CardChange, CardResult
 from mcp_offload.models.core import Status
 
 
@@ -76,6 +77,7 @@ class StoreResult:
     new: bool
     binary: bool = False
     digest: DigestResult | None = None
+    card: CardResult | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,10 @@ class StoreManyResult:
 
 @dataclass(frozen=True, slots=True)
 class SymbolEntry:
-    """One line of an outline; ``name`` is qualified (``Invoice.total``)."""
+    """One line of an outline; ``name`` is qualified (``Invoice.total``).
+
+    ``detail`` is the size, version or the like of a part of a build artifact, None for symbols.
+    """
 
     handle: str
     name: str
@@ -105,6 +110,7 @@ class SymbolEntry:
     end_line: int
     tokens: int | None
     near_error: bool
+    detail: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +133,7 @@ class OutlineResult:
     omitted: int = 0
     rest: str | None = None
     digest: DigestResult | None = None
+    card: CardResult | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,7 +308,8 @@ class DiffResult:
 
     ``text`` is a unified diff, cut to the budget at a hunk's edge; ``rest`` then names the
     whole diff stored as an artifact, from the first line left out. Two runs of tests are compared by
-    test instead, in ``runs``; their lines are not, and the counts of lines are None.
+    test instead, in ``runs``; their lines are not, and the counts of lines are None. Where build
+    artifacts differ by their parts, ``changes`` has these and ``text`` begins with a line for each.
     """
 
     before: str
@@ -314,6 +322,7 @@ class DiffResult:
     truncated: bool
     rest: Rest | None = None
     runs: RunDiff | None = None
+    changes: tuple[CardChange, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from mcp_offload.cards.names import may_have_card
 from mcp_offload.errors import InvalidArgumentError
-from mcp_offload.handle import LinesSelector, PathRef, parse_handle
-from mcp_offload.models import DiffResult, Monitor, Rest, RunDiff, SymbolChange
+from mcp_offload.handle import LinesSelector, PathRef, SymbolSelector, parse_handle
+from mcp_offload.models import CardChange, DiffResult, Monitor, Rest, RunDiff, SymbolChange
 from mcp_offload.service.context import Context, Session, handle_of, has_digest
 from mcp_offload.service.difference import MAX_BYTES, Hunk, difference
 from mcp_offload.service.ingest import Named, store_content
@@ -49,8 +50,10 @@ def compare(
         and what resolving raises.
     """
     old, new = _sides(ctx, before, after, session, monitor)
+    parts = _parts(ctx, old, new, monitor)
     if old.target.base.binary or new.target.base.binary:
-        return _binary(old, new)
+        text, rest = _fitting(ctx, old, new, [*map(_line_of, parts)], limits, monitor)
+        return replace(_binary(old, new, text), truncated=rest is not None, rest=rest, changes=parts)
     runs = _runs(ctx, old, new, monitor)
     if runs is not None:
         return DiffResult(
@@ -58,10 +61,10 @@ def compare(
         )
     found = difference(old.data, new.data, monitor=monitor)
     hunks = [_placed(hunk, old, new) for hunk in found.hunks]
-    changes = _changes(ctx, old, new, monitor) if hunks else ()
+    changes = _changes(ctx, old, new, monitor) if hunks and not parts else ()
     shown = min(len(changes), SHOWN_SYMBOLS)
     room = Limits(limits.max_tokens - shown * SYMBOL_TOKENS, limits.max_bytes - shown * SYMBOL_BYTES)
-    text, rest = _fitting(ctx, old, new, hunks, room, monitor)
+    text, rest = _fitting(ctx, old, new, [*map(_line_of, parts), *(h.text() for h in hunks)], room, monitor)
     return DiffResult(
         before=old.handle,
         after=new.handle,
@@ -72,6 +75,7 @@ def compare(
         text=text,
         truncated=rest is not None,
         rest=rest,
+        changes=parts,
     )
 
 
@@ -85,6 +89,11 @@ def _sides(
     # What is newest before the file is looked at is the snapshot that the file is compared with.
     seen = Session({**_stored_so_far(ctx, before), **session.shown})
     old = resolve(ctx, before, seen, monitor, follow_path=False)
+    handle = parse_handle(before)
+    if old.selector is None and isinstance(handle.selector, SymbolSelector):
+        # A member of an archive: the one of that name in the newest content.
+        newest = str(replace(handle, artifact=replace(handle.artifact, version=None)))
+        return _side(ctx, old, monitor), _side(ctx, resolve(ctx, newest, Session(), monitor), monitor)
     new = replace(old, base=old.newest, stated=True)
     return _side(ctx, replace(old, stated=True), monitor), _side(ctx, new, monitor)
 
@@ -102,6 +111,8 @@ def _stored_so_far(ctx: Context, text: str) -> dict[int, int]:
 def _side(ctx: Context, target: Target, monitor: Monitor) -> _Side:
     selection = select(ctx, target, monitor)
     version, span = selection.version, selection.span
+    if version.binary:
+        span = replace(span, end_byte=span.start_byte)
     if span.end_byte - span.start_byte > MAX_BYTES:
         raise InvalidArgumentError(
             f"{target.artifact.name} is too large to compare as a whole ({version.size_bytes} bytes); "
@@ -129,10 +140,31 @@ def _runs(ctx: Context, old: _Side, new: _Side, monitor: Monitor) -> RunDiff | N
     return run_diff(ctx, before, after, monitor)
 
 
-def _binary(old: _Side, new: _Side) -> DiffResult:
+def _parts(ctx: Context, old: _Side, new: _Side, monitor: Monitor) -> tuple[CardChange, ...]:
+    """What differs between two build artifacts as wholes."""
+    if old.target.selector is not None or new.target.selector is not None:
+        return ()
+    before, after = ((side.target.artifact, side.target.base) for side in (old, new))
+    named = all(may_have_card(artifact.name, binary=v.binary) for artifact, v in (before, after))
+    if not named or before[1].blake3 == after[1].blake3:
+        return ()
+    # The readers of build artifacts take a while to load.
+    from mcp_offload.service.cards import changes_of
+
+    return changes_of(ctx, before, after, monitor)
+
+
+def _line_of(change: CardChange) -> bytes:
+    """``changed requests 2.31.0 -> 2.32.3``, ``uncovered src/app.py 10-14``."""
+    values = " -> ".join(value for value in (change.before, change.after) if value)
+    kind = "" if change.kind in ("member", "package", "file") else f"{change.kind} "
+    return f"{change.change} {kind}{change.name} {values}".rstrip().encode("utf-8", "replace") + b"\n"
+
+
+def _binary(old: _Side, new: _Side, changes: str) -> DiffResult:
     identical = old.target.base.blake3 == new.target.base.blake3
     sizes = f"{old.target.base.size_bytes} and {new.target.base.size_bytes} bytes"
-    text = "" if identical else f"binary contents differ ({sizes})"
+    text = changes if identical or changes else f"binary contents differ ({sizes})"
     return DiffResult(old.handle, new.handle, identical, 0, 0, (), text, truncated=False)
 
 
@@ -167,10 +199,9 @@ def _placed(hunk: Hunk, old: _Side, new: _Side) -> Hunk:
 
 
 def _fitting(
-    ctx: Context, old: _Side, new: _Side, hunks: Sequence[Hunk], limits: Limits, monitor: Monitor
+    ctx: Context, old: _Side, new: _Side, texts: Sequence[bytes], limits: Limits, monitor: Monitor
 ) -> tuple[str, Rest | None]:
     tokens, size = limits.max_tokens - FRAME_TOKENS, limits.max_bytes - FRAME_BYTES
-    texts = [hunk.text() for hunk in hunks]
     kept: list[str] = []
     tally = Tally(ctx.counter, tokens)
     for text in texts:

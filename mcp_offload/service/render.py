@@ -70,6 +70,8 @@ def outline_line(entry: SymbolEntry | MapEntry) -> str:
         shape = "binary " + size_text(entry.bytes) if entry.binary else f"{entry.lines}L"
         names = f": {', '.join(entry.symbols)}" if entry.symbols else ""
         return f"{entry.handle} {entry.name} {shape}{names}"
+    if entry.detail is not None:
+        return _part_line(entry)
     kind = _SHORT_KINDS.get(entry.kind, entry.kind)
     if entry.kind in ("chunk", "lines"):
         label = "" if entry.name.startswith(("L", "<")) else f" {entry.name}"
@@ -82,6 +84,14 @@ def outline_line(entry: SymbolEntry | MapEntry) -> str:
     return f"{entry.handle} {kind} {lines}{_tokens(entry.tokens)}{' ?' if entry.near_error else ''}"
 
 
+def _part_line(entry: SymbolEntry) -> str:
+    """A part of a build artifact: ``b3#`pkg/mod.py` 4.1 kB``, ``f4#L12 requests 2.32.3``."""
+    handle = entry.handle if "#" in entry.handle else ""
+    named = handle and entry.kind in ("member", "source") and "#B" not in handle
+    kind = "" if entry.kind in ("member", "source", "package", "file") else entry.kind
+    return " ".join(filter(None, [handle, kind, "" if named else entry.name, entry.detail]))
+
+
 def store_text(result: StoreResult | StoreManyResult) -> str:
     """What was stored: the handle, its path, and how much it is."""
     if isinstance(result, StoreResult):
@@ -89,7 +99,8 @@ def store_text(result: StoreResult | StoreManyResult) -> str:
         card = f"{result.handle} {result.name} {_shape(result)}{kept}"
         if result.digest is None and result.kind in ("l", "t") and not result.binary:
             return f"{card}\n... digest: outline {result.handle}"
-        return f"{card}\n{result.digest.text}" if result.digest else card
+        more = result.digest or result.card
+        return f"{card}\n{more.text}" if more else card
     lines = [f"{len(result.stored)} files stored"]
     lines += [f"{r.handle} {r.name} {_shape(r)}" for r in result.stored[:SHOWN_STORED]]
     if len(result.stored) > SHOWN_STORED:
@@ -113,17 +124,17 @@ def outline_text(result: OutlineResult | MapResult) -> str:
             result.handle,
             result.name,
             result.language or "",
-            f"{result.lines}L",
+            f"{result.lines}L" if result.lines or not result.card else "binary",
             size_text(result.bytes),
             _tokens(result.tokens).strip(),
         )
         if part
     )
     lines = [about + (f" ({result.reason})" if result.reason else "")]
-    if result.digest:
-        lines.append(result.digest.text)
+    if more := result.digest or result.card:
+        lines.append(more.text)
     lines += [outline_line(entry) for entry in result.symbols]
-    if not result.symbols and result.parsed:
+    if not result.symbols and result.parsed and not result.card:
         lines.append("no symbols")
     if result.omitted and result.rest:
         lines.append(f"... {result.rest} {result.omitted} more symbols")

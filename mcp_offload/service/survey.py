@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from mcp_offload.cards.names import may_have_card
 from mcp_offload.errors import InvalidArgumentError
 from mcp_offload.handle import BytesSelector, LinesSelector, PathRef, SymbolSelector, parse_handle
 from mcp_offload.models import (
@@ -53,6 +54,8 @@ def outline(
     session.show(target.artifact.number, version.version)
     if has_digest(target.artifact, version) and isinstance(target.selector, LinesSelector | None):
         return _of_log(ctx, target, limits, monitor)
+    if (told := _of_parts(ctx, target, limits, monitor)) is not None:
+        return told
     table = outline_of(ctx, target.artifact, version, monitor)
     inside = _inside(ctx, target, table, monitor)
     kept, rest_line = _fitting(ctx, target.artifact, version, inside, limits)
@@ -85,6 +88,27 @@ def _described(ctx: Context, target: Target) -> OutlineResult:
         bytes=version.size_bytes,
         lines=version.lines,
         tokens=version_tokens(ctx, version, count=True),
+    )
+
+
+def _of_parts(ctx: Context, target: Target, limits: Limits, monitor: Monitor) -> OutlineResult | None:
+    """The outline of a build artifact by its parts; None for anything else."""
+    version = target.base
+    if target.selector is not None or not may_have_card(target.artifact.name, binary=version.binary):
+        return None
+    # The readers of build artifacts take a while to load.
+    from mcp_offload.service.cards import card_outline
+
+    parts = card_outline(ctx, target.artifact, version, limits, monitor)
+    if parts is None:
+        return None
+    return replace(
+        _described(ctx, target),
+        symbols=parts.symbols,
+        omitted=parts.omitted,
+        rest=parts.rest,
+        reason=parts.reason,
+        card=parts.card,
     )
 
 
