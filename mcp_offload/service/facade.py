@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 
+from mcp_offload.cards.names import may_have_card
 from mcp_offload.errors import InvalidArgumentError
 from mcp_offload.models import (
     DiffResult,
@@ -101,14 +102,22 @@ class OffloadService:
         else:
             count_bytes = _least(at_once_bytes, LARGE_BYTES)
             result = store_content(self._ctx, _chunks(content), named, monitor, count_bytes)
-        if isinstance(result, StoreManyResult) or result.kind not in _DIGESTED:
+        if isinstance(result, StoreManyResult) or result.bytes > _least(at_once_bytes, result.bytes):
             return result
-        if result.bytes > _least(at_once_bytes, result.bytes):
-            return result
+        if result.kind not in _DIGESTED or result.binary:
+            return self._with_card(result, monitor)
         # The recognisers take a tenth of a second to load.
         from mcp_offload.service.digests import with_digest
 
         return with_digest(self._ctx, result, monitor)
+
+    def _with_card(self, result: StoreResult, monitor: Monitor) -> StoreResult:
+        if not may_have_card(result.name, binary=result.binary):
+            return result
+        # The readers of build artifacts take a while to load.
+        from mcp_offload.service.cards import with_card
+
+        return with_card(self._ctx, result, monitor)
 
     def outline(
         self,
