@@ -85,34 +85,36 @@ class Installer:
             InvalidArgumentError: the client has no such scope.
         """
         check_scope(client, scope)
-        changes = [change for change in self._removals(client, scope) if change.had]
-        needed = [change for change in changes if change.needed]
+        needed = self._removals(client, scope)
         if not needed:
             return Outcome(client.id, scope, "absent")
+        owner = _owner(client, scope)
+        line = self._own_removal(client, scope, needed[0])
         if not self.dry_run:
-            owner = _owner(client, scope)
-            for change in needed:
+            notes = [self._run(line)] if line else []
+            for change in self._removals(client, scope) if line else needed:
                 record = self.records.find(owner, change.found.path)
                 write_file(change.found, change.after)
                 if change.after is None and record:
                     remove_empty(record.directories)
+            for change in needed:
                 self.records.forget(owner, change.found.path)
-        return self._outcome(client, scope, "removed", needed)
+            line = [] if any(notes) else line
+        return self._outcome(client, scope, "removed", needed, command=line)
 
     def _removals(self, client: Client, scope: Scope) -> list[Change]:
-        """What has to go, after the client's own command has done its part where that is the better way."""
         changes = plan_uninstall(client, scope, self.places, self.records)
-        main = changes[0]
+        return [change for change in changes if change.had and change.needed]
+
+    def _own_removal(self, client: Client, scope: Scope, change: Change) -> list[str]:
+        """The client's command, unless the file can be restored or it does not hold the entry."""
         own = self._own_command(client, scope)
-        restores = main.after == self.records.before(_owner(client, scope), main.found.path)
-        if self.dry_run or own is None or not main.had or restores:
-            return changes
-        self._run(own_command_line(own, own.remove, scope, Launch("", ())))
-        again = plan_uninstall(client, scope, self.places, self.records)
-        if again[0].needed:
-            return again
-        # The command has removed the entry: what is left to report is what it has done.
-        return [Change(main.found, again[0].found.data, 0, had=True), *again[1:]]
+        holds = change.found.path == file_of(client, scope, self.places)
+        record = self.records.find(_owner(client, scope), change.found.path)
+        exact = record is not None and record.exact and record.written == digest(change.found.data or b"")
+        if own is None or not holds or exact:
+            return []
+        return own_command_line(own, own.remove, scope, Launch("", ()))
 
     def _settle(
         self, client: Client, scope: Scope, start: Launch, planned: Sequence[Change], *, approve: bool

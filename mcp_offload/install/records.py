@@ -44,6 +44,7 @@ class Records:
     """The records under one directory, by client, scope and file."""
 
     def __init__(self, state_dir: str) -> None:
+        self._state_dir = state_dir
         self._directory = os.path.join(state_dir, "registrations")
 
     def backup_path(self, owner: str, path: str) -> str:
@@ -76,7 +77,10 @@ class Records:
         """
         name = self._name(owner, record.path)
         try:
-            os.makedirs(self._directory, mode=0o700, exist_ok=True)
+            # One after the other: a mode is given to the last directory alone, and the store, which has
+            # its own things there, refuses a state directory that others can open.
+            for directory in (self._state_dir, self._directory):
+                os.makedirs(directory, mode=0o700, exist_ok=True)
             if before is not None:
                 _write(name + ".before", before)
             _write(name + ".json", json.dumps(asdict(record)).encode())

@@ -74,8 +74,8 @@ def put(text: str, path: Path, value: object) -> str:
         return text[:start] + block + text[end:]
     if text and not text.endswith("\n"):
         text += newline
-    gap = newline if text.strip() and not text.endswith(("\n\n", "\n\r\n")) else ""
-    return text + gap + block
+    # One blank line always, so that taking the table out again with the one before it is exact.
+    return text + (newline if text else "") + block
 
 
 def drop(text: str, path: Path, prune: int) -> str:
