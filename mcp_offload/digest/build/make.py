@@ -35,6 +35,13 @@ _SHELL: Final = re.compile(
     r"|Argument list too long).*)$"
     r"|^(?:\S*/)?env: (?P<env>.*: No such file or directory)$"
 )
+_BAZEL: Final = re.compile(r"^ERROR: (?P<file>/?[^\s:]+):(?P<line>\d+):\d+: (?P<message>.*)$")
+_BAZEL_TARGET: Final = re.compile(r"(?:from target|target|rule) '?(?P<target>(?:@[\w.-]+)?//[\w./:+-]+)")
+_BAZEL_ENDS: Final = (
+    "INFO: Build completed successfully",
+    "ERROR: Build did NOT complete",
+    "FAILED: Build did NOT complete",
+)
 _NEAR_LINES: Final = 60
 
 
@@ -52,6 +59,10 @@ class Make:
         found = _FAILED.match(text)
         if found:
             return self._failed(number, found, text)
+        bazel = _BAZEL.match(text)
+        if bazel or text.startswith(_BAZEL_ENDS):
+            self._bazel(number, bazel, text)
+            return 0
         ninja = _NINJA.match(text)
         if ninja:
             return self._ninja(number, ninja, text)
@@ -110,6 +121,23 @@ class Make:
         self._cause = None
         return 0
 
+    def _bazel(self, number: int, found: re.Match[str] | None, text: str) -> None:
+        """An action that failed wraps its compiler's errors; what is wrong with a BUILD file is a cause."""
+        self._account.close()
+        self._account.tools.setdefault("bazel")
+        if found is None:
+            self._account.well(number if text.startswith("INFO") else 0)
+            self._account.ended_badly |= not text.startswith("INFO")
+            return
+        message, target = found["message"], _BAZEL_TARGET.search(found["message"])
+        name = target["target"] if target else plain(message)
+        kind = "target" if "failed: (" in message else "config"
+        draft = Draft(
+            name, kind, found["file"], whole(found["line"]), message, number, "bazel", None, 0, number
+        )
+        self._account.open(draft)
+        self._account.close()
+
     def _append_cause(self, number: int, text: str) -> None:
         draft = self._account.draft
         if draft is not None and number - draft.number <= 4:
@@ -161,6 +189,7 @@ FAMILY: Final = Family(
         r"^(?:\S*/)?(?:g?make|mingw32-make)(?:\[\d+\])?: \*\*\* ",
         r"^[^\s:]+:\d+: \*\*\* ",
         r"^FAILED: ",
+        r"^INFO: Build completed successfully",
         r"^ninja: (?:error|fatal|build stopped|no work to do)",
         r"^(?:\S*/)?(?:ba|da|z|k|a)?sh: .*(?:not found|No such file|Permission denied"
         r"|cannot execute|yntax error|unexpected token)",
