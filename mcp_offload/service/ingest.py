@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
+from blake3 import blake3
+
 from mcp_offload.errors import (
     ArtifactTooLargeError,
     InvalidArgumentError,
@@ -41,6 +43,8 @@ MANY_FILES = 5_000
 MANY_BYTES = 256 << 20
 # Files whose times are this close to the read may change again without a visible trace.
 RACY_NS = 2_000_000_000
+# A larger file is staged, since staging hashes without holding it in memory.
+HASHED_BYTES = 4 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,8 +157,23 @@ def _certainly_unchanged(on_disk: Version, fd: int) -> bool:
     stamp = on_disk.stamp
     if stamp is None:
         return False
-    racy = max(stamp.mtime_ns, stamp.ctime_ns) > stamp.read_at_ns - RACY_NS
-    return not racy and file_stamp(fd, stamp.read_at_ns) == stamp
+    return not _racy(stamp) and file_stamp(fd, stamp.read_at_ns) == stamp
+
+
+def _racy(stamp: FileStamp) -> bool:
+    return max(stamp.mtime_ns, stamp.ctime_ns) > stamp.read_at_ns - RACY_NS
+
+
+def _hashed_unchanged(on_disk: Version, fd: int, stamp: FileStamp) -> bool:
+    """True where the bytes are those of the version and nothing is worth writing about it.
+
+    Right after a change the times of a file tell nothing, and a stamp taken then would not either: such
+    a file is often read again at once, and hashing it is all that this has to cost.
+    """
+    if stamp.size_bytes != on_disk.size_bytes or stamp.size_bytes > HASHED_BYTES or not _racy(stamp):
+        return False
+    data = os.pread(fd, stamp.size_bytes + 1, 0)
+    return blake3(data).hexdigest() == on_disk.blake3
 
 
 def _store_open_file(
@@ -171,11 +190,14 @@ def _store_open_file(
             f"{path.absolute} has {stamp.size_bytes} bytes; at most {ctx.settings.max_artifact_bytes} "
             "are stored as one artifact. Store a part of it."
         )
+    artifact, on_disk = known
+    if artifact is not None and on_disk is not None and _hashed_unchanged(on_disk, fd, stamp):
+        ctx.store.touch(artifact.workspace, [artifact.number])
+        return artifact, ctx.store.version(artifact.workspace, artifact.number, None), False
     with _staged_file(ctx, path, fd, stamp, monitor) as staged:
         if file_stamp(fd, stamp.read_at_ns) != stamp:
             # Written to while it was read: the stamp of no moment fits, so none is ever trusted.
             stamp = replace(stamp, read_at_ns=0)
-        artifact, on_disk = known
         if artifact is not None and on_disk is not None and on_disk.blake3 == staged.blake3:
             latest = ctx.store.version(artifact.workspace, artifact.number, None)
             if latest.version != on_disk.version:

@@ -76,8 +76,10 @@ def _windowed(ctx: Context, target: Target, selection: Selection, limits: Limits
     artifact, version = target.artifact, selection.version
     budget = Budget(limits.max_tokens, limits.max_bytes, FRAME_TOKENS, FRAME_BYTES)
     display = Display(ctx.counter)
+    symbol = selection.symbol
+    known = symbol.tokens if symbol is not None and symbol.span == selection.span else None
     with ctx.store.open_view(version) as view:
-        shown = window(view, selection.span, budget, display)
+        shown = window(view, selection.span, budget, display, known)
     rest = None
     if shown.rest is not None:
         handle = handle_of(artifact, version.version, shown.rest.selector)

@@ -90,10 +90,13 @@ class Display:
     count_up_to_bytes: int = LARGE_BYTES
 
 
-def window(view: View, span: Span, budget: Budget, display: Display) -> Window:
+def window(
+    view: View, span: Span, budget: Budget, display: Display, known_tokens: int | None = None
+) -> Window:
     """Return as many whole lines of ``span`` as fit the budget, else a part of its first line.
 
-    Asking for the span of the remainder gives the next part; it always makes progress.
+    Asking for the span of the remainder gives the next part; it always makes progress. ``known_tokens``:
+    of the whole span, where they have been counted before.
 
     Raises:
         InvalidArgumentError: the budget has no room for a single character.
@@ -111,7 +114,7 @@ def window(view: View, span: Span, budget: Budget, display: Display) -> Window:
         span=shown,
         start_line=first,
         end_line=view.line_of(shown.end_byte - 1) if size else first - 1,
-        tokens=display.counter.count(text),
+        tokens=display.counter.count(text) if known_tokens is None or shown != span else known_tokens,
         rest=_remainder(view, Span(shown.end_byte, span.end_byte), display),
     )
 
