@@ -13,6 +13,7 @@ from mcp_offload.cards.model import (
     LimitReachedError,
     clean,
     count_text,
+    member_name,
     size_text,
 )
 from mcp_offload.cards.packed import LISTED_BYTES, MEMBER_BYTES, inner_name, packing_of, unpacked
@@ -112,7 +113,7 @@ def read_packed(source: Bounded, name: str, draft: Draft) -> None:
         read_tar(source, name, draft)
         return
     draft.format = packing
-    inner, size = clean(inner_name(name)), 0
+    inner, size = member_name(inner_name(name)), 0
     totals = _Totals(members=1, packed_bytes=source.size_bytes)
     try:
         for piece in unpacked(source, packing, LISTED_BYTES):
@@ -225,7 +226,7 @@ def packed_member(source: Bounded, name: str, ordinal: int, file_name: str) -> I
     packing = packing_of(source.read(0, 16)) or "gzip"
     if is_tar(_first_block(source, packing)):
         return tar_member(source, name, ordinal, file_name)
-    if name != clean(inner_name(file_name)) or ordinal != 1:
+    if name != member_name(inner_name(file_name)) or ordinal != 1:
         return None
     return unpacked(source, packing, MEMBER_BYTES)
 

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, cast
 
-from mcp_offload.cards.model import DamagedError, Draft, Entry, clean, count_text, size_text
+from mcp_offload.cards.model import DamagedError, Draft, Entry, clean, count_text, member_name, size_text
 from mcp_offload.cards.source import Bounded
 from mcp_offload.cards.text import KeyLines
 from mcp_offload.handle import LinesSelector, SymbolSelector
@@ -61,7 +61,7 @@ def _sources_of(root: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
     for index, path in enumerate(_list(root.get("sources"))):
         content = contents[index] if index < len(contents) else None
         told = f"{prefix.rstrip('/')}/{path}" if isinstance(prefix, str) and prefix else str(path)
-        yield clean(told), content if isinstance(content, str) else None
+        yield member_name(told), content if isinstance(content, str) else None
 
 
 def read_compile_commands(source: Bounded, name: str, draft: Draft) -> None:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 from urllib.parse import quote
 
-from mcp_offload.cards.model import DamagedError, Draft, Entry, clean, count_text
+from mcp_offload.cards.model import DamagedError, Draft, Entry, clean, count_text, member_name
 from mcp_offload.cards.source import WHOLE_BYTES, Bounded
 from mcp_offload.handle import SymbolSelector
 
@@ -55,7 +55,7 @@ def sqlite_member(source: Bounded, name: str, ordinal: int, file_name: str) -> I
         rows = _rows(
             db, "SELECT type, name, sql FROM sqlite_schema WHERE type IN ('table', 'view')", _MAX_TABLES
         )
-        found = [(str(table), str(sql or "")) for _, table, sql in rows if clean(str(table)) == name]
+        found = [(str(table), str(sql or "")) for _, table, sql in rows if member_name(str(table)) == name]
         if ordinal != 1 or not found:
             return None
         table, sql = found[0]
@@ -72,7 +72,8 @@ def _table(db: Any, kind: str, name: str, sql: str) -> Entry:
     count = None if kind == "view" or _is_virtual(sql) else _count(db, name)
     detail = f"({shown})" + ("" if count is None else f" {count_text(count, 'row')}")
     value = f"({', '.join(columns)}) {'' if count is None else count}"
-    return Entry(kind, clean(name), clean(detail), clean(value), SymbolSelector((clean(name),)))
+    told = member_name(name)
+    return Entry(kind, told, clean(detail), clean(value), SymbolSelector((told,)))
 
 
 def _count(db: Any, name: str) -> int | None:

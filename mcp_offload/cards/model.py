@@ -160,6 +160,11 @@ def clean(text: str) -> str:
     return _UNSHOWABLE.sub("\ufffd", text)
 
 
+def member_name(text: str) -> str:
+    """A name that a handle can hold: :func:`clean`, and never empty."""
+    return clean(text) or "\ufffd"
+
+
 def size_text(size_bytes: int) -> str:
     """``812 B``, ``4.1 kB``, ``36 MB``: three significant figures at most, decimal units."""
     if size_bytes < 1000:

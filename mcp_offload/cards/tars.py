@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from mcp_offload.cards.model import DamagedError, LimitReachedError, clean
+from mcp_offload.cards.model import DamagedError, LimitReachedError, clean, member_name
 from mcp_offload.cards.packed import unpacked
 from mcp_offload.cards.source import CHUNK_BYTES, Bounded
 
@@ -176,7 +176,7 @@ def _member(block: bytes, extra: _Extra, offset: int) -> TarMember:
     if flag == b"\x00" and name.endswith("/"):
         kind = "directory"
     target = extra.target or _text(block[157:257])
-    return TarMember(clean(name), kind, size if kind == "file" else 0, offset, clean(target))
+    return TarMember(member_name(name), kind, size if kind == "file" else 0, offset, clean(target))
 
 
 def _extended(stream: Stream, flag: bytes, size: int, extra: _Extra) -> None:

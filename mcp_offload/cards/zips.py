@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from struct import Struct
 from typing import Final
 
-from mcp_offload.cards.model import DamagedError, LimitReachedError, clean
+from mcp_offload.cards.model import DamagedError, LimitReachedError, member_name
 from mcp_offload.cards.packed import MEMBER_BYTES, UNPACK_ERRORS, Decompressor, Inflater
 from mcp_offload.cards.source import CHUNK_BYTES, Bounded
 
@@ -117,7 +117,7 @@ def _central(window: bytes, at: int, shift: int) -> tuple[ZipMember, int]:
     raw = window[start : start + name_bytes]
     extra = window[start + name_bytes : start + name_bytes + extra_bytes]
     size, packed, offset = _wide(extra, size, packed, offset)
-    name = clean(raw.decode("utf-8" if flags & 0x800 else "cp437", "replace"))
+    name = member_name(raw.decode("utf-8" if flags & 0x800 else "cp437", "replace"))
     member = ZipMember(name, size, packed, crc, method, bool(flags & 0x41), offset + shift)
     return member, start + name_bytes + extra_bytes + comment_bytes
 
