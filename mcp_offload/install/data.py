@@ -67,10 +67,10 @@ def with_put(data: Any, path: Path, value: object) -> Any:
 
 def with_drop(data: Any, path: Path, prune: int) -> Any:
     """A copy of ``data`` without what stands at ``path``, nor up to ``prune`` parents that this empties."""
+    if get(data, path) is MISSING:
+        return data
     step, rest = path[0], path[1:]
     below = child(data, step)
-    if below is MISSING:
-        return data
     if rest:
         kept = with_drop(below, rest, prune)
         if kept or len(rest) > prune:

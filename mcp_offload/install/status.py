@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -84,15 +84,16 @@ def _state(line: tuple[str, ...], interpreter: str) -> State:
 
 
 def _is_there(client: Client, places: Places) -> bool:
-    """True where its program is on PATH or its own directory exists; its file need not."""
+    """True where its program is on PATH, or its file or its own directory exists."""
     if client.command and shutil.which(client.command.program, path=places.search_path):
         return True
-    return any(os.path.isdir(directory) for directory in _own_directories(client, places))
+    names = candidates(client, "user", places)
+    return any(map(os.path.exists, names)) or any(map(os.path.isdir, _own_directories(names, places)))
 
 
-def _own_directories(client: Client, places: Places) -> Iterator[str]:
+def _own_directories(names: Sequence[str], places: Places) -> Iterator[str]:
     shared = {places.home, places.project}
-    for name in candidates(client, "user", places):
+    for name in names:
         directory = os.path.dirname(name)
         if directory not in shared:
             yield directory

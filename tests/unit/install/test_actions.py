@@ -331,11 +331,12 @@ def test_a_careful_command_takes_the_entry_out_of_a_file_that_has_changed(
     installer.install(claude, "user", START, approve=False)
     file = _file(installer, claude, "user")
     file.write_text(file.read_text().replace("{", '{"startups": 2,', 1))
-    script = f"echo \"$*\" >> '{tmp_path}/calls'\necho '{{\"startups\":3}}' > '{file}'"
+    left = '{"startups":3,"mcpServers":{}}'
+    script = f"echo \"$*\" >> '{tmp_path}/calls'\necho '{left}' > '{file}'"
     own = _program(installer, tmp_path, "claude", script)
     assert own.uninstall(claude, "user").action == "removed"
     assert (tmp_path / "calls").read_text() == "mcp remove offload -s user\n"
-    assert file.read_text() == '{"startups":3}\n'
+    assert file.read_text() == f"{left}\n"
 
 
 def test_a_command_that_fails_is_made_up_for(installer: Installer, tmp_path: Path) -> None:

@@ -101,6 +101,14 @@ def test_a_drop_only_removes(text: str, data: st.DataObject) -> None:
     assert _is_within(after, text)
 
 
+@given(documents(), st.integers(0, 2))
+def test_dropping_what_is_not_there_changes_nothing(text: str, prune: int) -> None:
+    before = load(text)
+    for path in (PATH, ("mcpServers", "offload", "args"), ("nowhere",)):
+        assert drop(text, path, prune) == text
+        assert with_drop(before, path, prune) == before
+
+
 @given(documents(), st.integers(0, 1))
 def test_elements_are_put_and_dropped_alike(text: str, trailing: int) -> None:
     before = load(text)
