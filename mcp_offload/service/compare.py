@@ -9,7 +9,7 @@ from mcp_offload.cards.names import may_have_card
 from mcp_offload.errors import InvalidArgumentError
 from mcp_offload.handle import LinesSelector, PathRef, SymbolSelector, parse_handle
 from mcp_offload.models import CardChange, DiffResult, Monitor, Rest, RunDiff, SymbolChange
-from mcp_offload.service.context import Context, Session, handle_of, has_digest
+from mcp_offload.service.context import Context, Session, artifact_of, handle_of, has_digest
 from mcp_offload.service.difference import MAX_BYTES, Hunk, difference
 from mcp_offload.service.ingest import Named, store_content
 from mcp_offload.service.limits import Limits
@@ -101,7 +101,7 @@ def _sides(
 def _stored_so_far(ctx: Context, text: str) -> dict[int, int]:
     ref = parse_handle(text).artifact
     if not isinstance(ref, PathRef):
-        artifact = ctx.store.artifact(ctx.settings.workspace, ref.number)
+        artifact = artifact_of(ctx, ref)
         return {artifact.number: artifact.latest}
     path = ctx.roots.confine(ref.path)
     known = ctx.store.artifact_by_path(ctx.settings.workspace, path.absolute)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from mcp_offload.errors import HandleGoneError, HandleNotFoundError
 from mcp_offload.handle import ArtifactRef, Handle, Selector, format_handle
 from mcp_offload.models import Artifact, Kind, Outline, Version
 from mcp_offload.parsing import ParserWorker
@@ -49,6 +53,41 @@ class Session:
     def show(self, number: int, version: int) -> None:
         """Remember that the client has now seen ``version`` of artifact ``number``."""
         self.shown[number] = version
+
+
+def artifact_of(ctx: Context, ref: ArtifactRef) -> Artifact:
+    """The artifact that a handle names.
+
+    Raises:
+        HandleGoneError, HandleNotFoundError: it is not there; the message names the handle.
+    """
+    with _naming(ref.kind, ref.number):
+        return ctx.store.artifact(ctx.settings.workspace, ref.number)
+
+
+def version_of(ctx: Context, artifact: Artifact, number: int | None) -> Version:
+    """A version of an artifact, None = the newest.
+
+    Raises:
+        HandleGoneError, HandleNotFoundError: it is not there; the message names the artifact's handle.
+    """
+    with _naming(artifact.kind, artifact.number):
+        return ctx.store.version(artifact.workspace, artifact.number, number)
+
+
+@contextmanager
+def _naming(kind: Kind, number: int) -> Generator[None]:
+    """Put the handle in place of what the store, which issues numbers only, calls an artifact."""
+    try:
+        yield
+    except HandleGoneError as exc:
+        raise HandleGoneError(_named(exc, kind, number), reason=exc.reason) from None
+    except HandleNotFoundError as exc:
+        raise HandleNotFoundError(_named(exc, kind, number)) from None
+
+
+def _named(error: Exception, kind: Kind, number: int) -> str:
+    return re.sub(rf"\b[Aa]rtifact {number}\b", f"{kind.value}{number}", str(error), count=1)
 
 
 def has_digest(artifact: Artifact, version: Version) -> bool:

@@ -16,7 +16,7 @@ from mcp_offload.models import (
     StatsResult,
     Version,
 )
-from mcp_offload.service.context import Context, handle_of
+from mcp_offload.service.context import Context, artifact_of, handle_of
 from mcp_offload.service.ingest import version_tokens
 
 LIST_LIMIT = 1_000
@@ -103,7 +103,7 @@ def _artifact(ctx: Context, text: str) -> Artifact:
         raise InvalidArgumentError(f"{text} names a part; release and pin take whole artifacts (f12).")
     ref = handle.artifact
     if not isinstance(ref, PathRef):
-        return ctx.store.artifact(ctx.settings.workspace, ref.number)
+        return artifact_of(ctx, ref)
     known = ctx.store.artifact_by_path(ctx.settings.workspace, ctx.roots.confine(ref.path).absolute)
     if known is None:
         raise HandleNotFoundError(f"{ref.path} is not stored.")

@@ -25,7 +25,7 @@ from mcp_offload.handle import (
     parse_handle,
 )
 from mcp_offload.models import Artifact, Kind, Monitor, Outline, Status, Symbol, Version
-from mcp_offload.service.context import Context, Session, handle_of
+from mcp_offload.service.context import Context, Session, artifact_of, handle_of, version_of
 from mcp_offload.service.ingest import Named, store_file
 from mcp_offload.service.lookup import Relocated, Snapshot, find, near, relocate
 from mcp_offload.service.outlines import outline_of, symbol_handle
@@ -89,20 +89,20 @@ def resolve(
         artifact, handle = _by_path(ctx, text, handle, monitor)
         note = None
     else:
-        artifact = ctx.store.artifact(ctx.settings.workspace, ref.number)
+        artifact = artifact_of(ctx, ref)
         if artifact.kind is not ref.kind:
             raise HandleNotFoundError(
                 f"{ref.kind.value}{ref.number} is not stored; {handle_of(artifact)} is {artifact.name}."
             )
         artifact, note = refreshed(ctx, artifact, monitor)
     wanted = handle.artifact.version
-    newest = ctx.store.version(artifact.workspace, artifact.number, None)
+    newest = version_of(ctx, artifact, None)
     shown = session.shown.get(artifact.number)
     base = newest
     if wanted is not None:
-        base = ctx.store.version(artifact.workspace, artifact.number, wanted)
+        base = version_of(ctx, artifact, wanted)
     elif shown is not None and shown != newest.version and not (follow_path and by_path):
-        base = ctx.store.version(artifact.workspace, artifact.number, shown)
+        base = version_of(ctx, artifact, shown)
     ctx.store.touch(artifact.workspace, [artifact.number])
     target = Target(artifact, base, newest, wanted is not None, handle.selector, note)
     return _member(ctx, target, monitor, latest=follow_path) or target
