@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import struct
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Final
 from xml.parsers import expat
 
@@ -62,14 +63,13 @@ def card_of(source: Source, key: str, name: str, monitor: Monitor) -> Card:
     try:
         _READERS.get(key, _read_unknown)(bounded, name, draft)
     except LimitReachedError as exc:
-        draft.note(f"Not all of it was looked at: {exc}.")
+        draft.cut(f"Not all of it was looked at: {exc}.")
     except DamagedError as exc:
-        draft.note(f"It is damaged: {exc}.")
+        draft.cut(f"It is damaged: {exc}.")
     except _BROKEN:
-        draft.note("It is damaged: its contents do not fit its format.")
-    if not draft.summary:
-        draft.summary = "unreadable"
-    return draft.card()
+        draft.cut("It is damaged: its contents do not fit its format.")
+    card = draft.card()
+    return card if card.summary else replace(card, summary="unreadable")
 
 
 def has_members(key: str | None) -> bool:

@@ -79,8 +79,8 @@ def _read(elf: Any, draft: Draft) -> None:
     draft.facts.update(stripped=not static, debug_info=debug)
     words = ["stripped" if not static else "not stripped"] + (["with debug info"] if debug else [])
     for section in sections:
-        if section.name == ".interp":
-            draft.facts["interpreter"] = _bytes_text(section.data()[:400])
+        if section.name == ".interp" and section["sh_size"] < MAX_SECTIONS and not section.compressed:
+            draft.facts["interpreter"] = _bytes_text(section.data())
             _set_type(draft, elf)
         elif section.name == ".note.gnu.build-id":
             _build_id(section, draft)

@@ -46,6 +46,7 @@ FACTS: Final[Mapping[str, str]] = {
     "packages": "number of packages; several versions of one count each",
     "packed_bytes": "what the members take in the archive",
     "page_bytes": "page size of a database",
+    "partial": "true where counts are of what was seen before damage or a limit ended the reading",
     "percent": "share of lines covered, 0 to 100",
     "row_groups": "number of row groups",
     "rows": "number of rows",
@@ -138,11 +139,16 @@ class Draft:
         if len(self.notes) < MAX_NOTES and text not in self.notes:
             self.notes.append(text)
 
+    def cut(self, text: str) -> None:
+        """Note that the reading ended early, so that no count is taken for the whole."""
+        self.note(text)
+        self.facts["partial"] = True
+
     def card(self) -> Card:
         """The finished card."""
         return Card(
             self.format,
-            self.summary,
+            f"{self.summary}, as far as read" if "partial" in self.facts and self.summary else self.summary,
             dict(self.facts),
             tuple(self.entries),
             tuple(self.notes),

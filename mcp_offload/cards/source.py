@@ -90,7 +90,16 @@ class Bounded:
 
     def file(self) -> io.BufferedReader:
         """The bytes as a seekable file for readers that want one."""
-        return io.BufferedReader(_RawFile(self), 1 << 16)
+        return _File(_RawFile(self), 1 << 16)
+
+
+class _File(io.BufferedReader):
+    """A file that is never asked for more at once than is held in memory, whatever a header claims."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        if size is None or not 0 <= size <= WHOLE_BYTES:
+            raise DamagedError("a table in it is larger than can be")
+        return super().read(size)
 
 
 class _RawFile(io.RawIOBase):

@@ -59,7 +59,7 @@ def read_csv(source: Bounded, name: str, draft: Draft) -> None:
                     samples.append(Entry("row", str(count), _shortened(", ".join(row)), selector=lines))
             line = reader.line_num + 1
     except LimitReachedError:
-        draft.note(f"Rows are counted in the first {_PARSED_BYTES >> 20} MiB only.")
+        draft.cut(f"Rows are counted in the first {_PARSED_BYTES >> 20} MiB only.")
     finally:
         _state(draft, columns, count, samples, LinesSelector(1, 1))
 

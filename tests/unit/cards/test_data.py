@@ -95,6 +95,8 @@ def test_rows_are_counted_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None
     made = card(b"a,b\n" + b"1,2\n" * 1_000, "t.csv", binary=False)
     assert made.facts["rows"] == 249
     assert "counted in the first" in made.notes[0]
+    assert made.facts["partial"] is True
+    assert made.summary.endswith(", as far as read")
 
 
 def test_json_lines_have_a_schema() -> None:

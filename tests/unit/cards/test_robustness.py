@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from mcp_offload.cards.build import card_of, has_members, open_member
 from mcp_offload.cards.detect import HEAD_BYTES, format_of
-from mcp_offload.cards.model import FACTS, Card, dump_card, load_card
+from mcp_offload.cards.model import FACTS, Card, DamagedError, LimitReachedError, dump_card, load_card
+from mcp_offload.cards.source import Bounded
 from mcp_offload.errors import MemberUnreadableError, OffloadError
 from mcp_offload.handle import SymbolSelector
 from mcp_offload.models import SilentMonitor
@@ -86,6 +87,7 @@ def test_a_cut_file_says_so(name: str, inputs: dict[str, tuple[bytes, bool]]) ->
     data, _ = inputs[name]
     made = card(data[: len(data) // 3], name, binary=True)
     assert any("damaged" in note for note in made.notes), made
+    assert made.facts["partial"] is True
 
 
 @pytest.mark.parametrize(
@@ -110,3 +112,18 @@ def test_a_cancelled_card_stops() -> None:
 
     with pytest.raises(Cancelled):
         card_of(Bytes(b"a,b\n1,2\n"), "csv", "t.csv", Monitor())
+
+
+def test_a_size_that_a_header_claims_is_not_believed() -> None:
+    file = Bounded(Bytes(b"abc"), SilentMonitor()).file()
+    assert file.read(10) == b"abc"
+    for size in (-1, None, 1 << 40):
+        with pytest.raises(DamagedError):
+            file.read(size)
+
+
+def test_reading_has_a_limit() -> None:
+    source = Bounded(Bytes(b"abcdef"), SilentMonitor(), limit_bytes=8)
+    assert source.read(0, 6) == b"abcdef"
+    with pytest.raises(LimitReachedError):
+        source.read(0, 6)
