@@ -79,6 +79,7 @@ score: $(VENV)/.stamp-dev ## rate digests against logs with known answers, where
 
 docs: $(VENV)/.stamp-dev ## write docs/reference anew from the code
 	@$(BIN)/python docs/reference/generate.py
+	@$(BIN)/python docs/how-to/clients/generate.py
 
 generate: $(VENV)/.stamp-dev ## record the answers that the front gives at once anew
 	@$(BIN)/python -m mcp_offload.server.snapshot
