@@ -130,7 +130,7 @@ _CLIENTS: Final = (
         ),
         approval=Approval(table=("tools", {"approval_mode": "approve"})),
         verified="0.171.0",
-        note="A file of project scope is read in trusted projects alone. It cuts replies at about 12,000 characters; ours have at most 10,000 bytes.",
+        note="A file of project scope is read in trusted projects alone.",
     ),
     Client(
         id="gemini",

@@ -42,8 +42,8 @@ class OwnCommand:
         add, remove: its arguments; ``$SCOPE``, ``$KEY``, ``$COMMAND``, ``$ARGS`` (several) are filled in.
         scopes: the scopes it can serve.
         careful: it leaves everything else in its file as it was. Where it does not, it is told in the
-            documentation and never run: several rewrite the file without its comments, and one replaces
-            a file that it cannot read by an empty one.
+            documentation and never run: some drop comments, and one replaces a file that it cannot read by
+            one that holds the new server alone.
     """
 
     program: str
