@@ -21,7 +21,7 @@ _CONTROL_BYTES: Final = re.compile(
     rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]{0,4096}(?:\x07|\x1b\\)?|[ -/]*[0-Z\\^-~])"
 )
 # Escape sequences whose ESC byte was lost on the way (some log viewers drop it).
-_BARE_SGR: Final = re.compile(r"(?<![\w\]\[])\[(?:\d{1,3}(?:;\d{1,3})*m|m(?![\w./\]-]))")
+_BARE_SGR: Final = re.compile(r"\[\d{1,3}(?:;\d{1,3})*m|\[m(?!\w)")
 
 # Source: GitHub Actions and Azure Pipelines raw logs ("2024-05-01T10:00:00.1234567Z text"); GitLab Runner
 # FF_TIMESTAMPS ("...Z 00O text", "00E", "+" = continued); `gh run view --log` (job TAB step TAB stamp).
@@ -49,7 +49,9 @@ _COMPOSE: Final = re.compile(
 # Source: GitLab section markers ("section_start:1560896352:name[collapsed=true]").
 _GITLAB_SECTION: Final = re.compile(r"section_(?:start|end):\d+:[\w.-]+(?:\[[^\]]*\])?")
 # Source: Jenkins parallel branches ("[Build on X] text"); Ant tasks ("    [javac] text").
-_BRANCH: Final = re.compile(r"\[(?![A-Z_]+[\](]|gw\d+\]|build failed|setup failed)[A-Za-z][\w .:/()+-]{0,60}\] ")
+_BRANCH: Final = re.compile(
+    r"\[(?![A-Z_]+[\](]|gw\d+\]|build failed|setup failed)[A-Za-z][\w .:/()+-]{0,60}\] "
+)
 _ANT: Final = re.compile(r" {2,12}\[(?:javac|junit|exec|java|apply|testng|scalac|groovyc|kotlinc)\] ")
 _JENKINS: Final = re.compile(r"^(?:Started by |\[Pipeline\] |Running on .* in /)", re.M)
 _STARTS: Final = frozenset("0123456789[#\ufeff")

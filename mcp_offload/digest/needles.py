@@ -26,11 +26,12 @@ _SPECIAL: Final = frozenset("dDwWsSbBAzZ")
 
 
 class Needle(NamedTuple):
-    """A literal; ``start`` means that it begins the line, ``fold`` that case does not matter."""
+    """A literal; ``start``, ``end``: it begins or ends the line; ``fold``: case does not matter."""
 
     text: str
     start: bool
     fold: bool
+    end: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,7 @@ class _Node:
     need: frozenset[str] | None
     fold: bool = False
     leading: bool = False  # need stands at the very beginning
+    ending: bool = False  # need stands at the very end
 
 
 _EMPTY: Final = _Node(frozenset({""}), None)
@@ -54,8 +56,12 @@ def _score(texts: frozenset[str] | None) -> float:
 
 def _rarity(text: str) -> float:
     # Dates and counters stand on every line of many logs; a few words on a good part of them.
-    common = 6.0 if text.count(DIGIT) > 3 else 4.0 if text.strip(" :").lower() in _COMMON else 0.0
-    return len(text) - 1.2 * text.count(DIGIT) - 0.3 * text.count(" ") - common
+    common = 6.0 if text.count(DIGIT) > 3 else 3.0 if text.strip(" :").lower() in _COMMON else 0.0
+    return _weight(text) - common
+
+
+def _weight(text: str) -> float:
+    return len(text) - 1.2 * text.count(DIGIT) - 0.3 * text.count(" ")
 
 
 class _Parser:
@@ -73,10 +79,11 @@ class _Parser:
         return branches[0] if len(branches) == 1 else _either(branches)
 
     def _sequence(self) -> _Node:
+        anchored = self._at == 0 and self._tokens[:1] == [("edge", "^")]
         parts: list[_Node] = []
         while self._at < len(self._tokens) and self._tokens[self._at][0] not in {"or", "close"}:
             parts += self._repeated(self._item())
-        return _join(parts)
+        return _join(parts, anchored)
 
     def _item(self) -> _Node:
         kind, text = self._tokens[self._at]
@@ -95,7 +102,7 @@ class _Parser:
             return [node]
         quantifier = self._tokens[self._at][1]
         self._at += 1
-        if quantifier[0] == "?" and node.exact is not None and len(node.exact) < 4:
+        if quantifier[0] == "?" and node.exact is not None and len(node.exact) < 9:
             return [_Node(node.exact | {""}, None)]
         if quantifier[0] in "*?" or quantifier.startswith(("{0,", "{0}")):
             return [_ANY]
@@ -121,7 +128,7 @@ def _atom(kind: str, text: str) -> _Node:
         inner = text[1:-1]
         if (
             inner[:1] != "^"
-            and len(inner) <= 3
+            and len(inner) <= 8
             and inner.isascii()
             and "\\" not in inner
             and "-" not in inner
@@ -144,7 +151,7 @@ def _either(branches: list[_Node]) -> _Node:
     return _Node(None, frozenset[str]().union(*(need for need in needs if need)), fold)
 
 
-def _join(parts: list[_Node]) -> _Node:
+def _join(parts: list[_Node], anchored: bool) -> _Node:
     """A sequence: adjacent exact texts grow together; the best run is what the line needs."""
     run: frozenset[str] = frozenset({""})
     best: tuple[float, frozenset[str] | None, bool, bool] = (0.0, None, False, False)
@@ -153,15 +160,20 @@ def _join(parts: list[_Node]) -> _Node:
         if part.exact is not None and len(run) * len(part.exact) <= _MAX_TEXTS:
             run = frozenset(left + right for left in run for right in part.exact)
             continue
-        best = max(best, (_score(run) + 1.5 * at_start, run, False, at_start), key=lambda row: row[0])
+        best = max(
+            best,
+            (_score(run) + 3 * (anchored and at_start and min(map(len, run)) > 1), run, False, at_start),
+            key=lambda row: row[0],
+        )
         whole, at_start = False, False
         run = part.exact if part.exact is not None else frozenset({""})
         if part.exact is None and part.need:
             best = max(best, (_score(part.need), part.need, part.fold, False), key=lambda row: row[0])
     if whole:
-        return _Node(run, None, leading=True)
+        return _Node(run, None, leading=True, ending=True)
+    ending = _score(run) + 3 * (anchored and at_start and min(map(len, run)) > 1) > best[0]
     best = max(best, (_score(run), run, False, at_start), key=lambda row: row[0])
-    return _Node(None, best[1] if best[0] else None, best[2], best[3])
+    return _Node(None, best[1] if best[0] else None, best[2], best[3], ending)
 
 
 def needles(pattern: str) -> list[Needle]:
@@ -172,6 +184,9 @@ def needles(pattern: str) -> list[Needle]:
     else:
         texts, fold, leading = node.need or frozenset[str](), node.fold, node.leading
     start = leading and pattern.startswith("^")
-    if _score(texts) + start < 1.7 or min(len(text.encode()) for text in texts) < 2:
+    if min((_weight(text) for text in texts), default=0.0) + start < 1.7:
         return []
-    return [Needle(text, start, fold) for text in sorted(texts)]
+    if any(len(text.encode()) < 2 or text.count(DIGIT) > 3 for text in texts):
+        return []
+    end = pattern.endswith("$") and not pattern.endswith(r"\$") and (node.exact is not None or node.ending)
+    return [Needle(text, start, fold, end) for text in sorted(texts)]

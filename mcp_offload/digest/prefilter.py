@@ -21,6 +21,7 @@ re2: Any = _untyped
 _LOOSE_START: Final = r"(?:^|[\s\]mKZ|>\x{FEFF}])"
 # Longer than any literal that is not of fixed text.
 _WINDOW_BYTES: Final = 112
+_LONG_CHARS: Final = 8
 _MAX_HITS: Final = 48
 _MAX_MEMORY_BYTES: Final = 256 << 20
 
@@ -40,8 +41,11 @@ def _escaped(text: str) -> str:
 
 
 def _atom(needle: Needle) -> str:
+    """What to scan for: long texts anywhere, because a start to look for costs states of the automaton."""
     text = _escaped(needle.text)
-    return f"{_LOOSE_START if needle.start else ''}{f'(?i:{text})' if needle.fold else text}"
+    start = _LOOSE_START if needle.start and len(needle.text) < _LONG_CHARS else ""
+    end = r"(?:\s|$)" if needle.end and len(needle.text) < _LONG_CHARS else ""
+    return f"{start}{f'(?i:{text})' if needle.fold else text}{end}"
 
 
 class Prefilter:
@@ -53,17 +57,18 @@ class Prefilter:
         options.max_mem = _MAX_MEMORY_BYTES
         options.never_capture = True
         varied: dict[str, set[int]] = {}
-        self._fixed: dict[tuple[bytes, bool], set[int]] = {}
+        self._fixed: dict[Needle, set[int]] = {}
         for index, family in enumerate(families):
             for trigger in family.triggers:
                 self._add(index, trigger, varied)
         fixed = sorted(self._fixed)
-        atoms = [*varied, *(_atom(Needle(text.decode(), start, False)) for text, start in fixed)]
+        atoms = [*varied, *(_atom(needle) for needle in fixed)]
         self._scan: Any = re2.compile(("(?m)" + "|".join(atoms)).encode(), options)
         self._varied: Any = re2.compile(("(?m)" + "|".join(varied)).encode(), options)
-        self._by_head: dict[bytes, list[tuple[bytes, bool]]] = {}
-        for text, start in fixed:
-            self._by_head.setdefault(text[:2], []).append((text, start))
+        self._by_head: dict[bytes, list[tuple[bytes, bool, set[int]]]] = {}
+        for needle in fixed:
+            text = needle.text.encode()
+            self._by_head.setdefault(text[:2], []).append((text, needle.start, self._fixed[needle]))
         self._which: Any = re2.Set.SearchSet(options)
         for atom in atoms:
             self._which.Add(atom)
@@ -82,7 +87,7 @@ class Prefilter:
             if needle.fold or DIGIT in needle.text:
                 varied.setdefault(_atom(needle), set()).add(index)
             else:
-                self._fixed.setdefault((needle.text.encode(), needle.start), set()).add(index)
+                self._fixed.setdefault(needle, set()).add(index)
 
     def next_hit(self, data: bytes, start: int, end: int) -> int:
         """Offset in ``data[start:end]`` inside the next line of interest, or -1."""
@@ -120,6 +125,6 @@ class Prefilter:
 
     def _at(self, data: bytes, start: int, candidates: set[int]) -> None:
         """Families of the fixed literals at an offset; those that begin a line only at its start."""
-        for text, begins in self._by_head.get(data[start : start + 2], ()):
+        for text, begins, owners in self._by_head.get(data[start : start + 2], ()):
             if (start == 0 or not begins) and data.startswith(text, start):
-                candidates |= self._fixed[text, begins]
+                candidates |= owners

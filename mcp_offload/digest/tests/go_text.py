@@ -305,8 +305,9 @@ class GoText:
         if not self._start:
             return Findings()
         failures = FailureSet()
+        self._place_parents()
         for name, test in self._failed:
-            failures.add(_failure(name, self._from_children(name, test), test.kind), (name, test.start))
+            failures.add(_failure(name, test, test.kind), (name, test.start))
         build = [failure for _, failure in self._builds]
         for failure in [*self._loose, *build]:
             failures.add(failure)
@@ -332,14 +333,17 @@ class GoText:
             unlisted=failures.unlisted + self._unlisted,
         )
 
-    def _from_children(self, name: str, test: _Test) -> _Test:
-        """A test that failed only because of a sub-test stands where that one does."""
-        if test.file is None and not test.crash:
-            for other, child in self._failed:
-                if other.startswith(name + "/") and child.file:
-                    test.file, test.line = child.file, child.line
-                    break
-        return test
+    def _place_parents(self) -> None:
+        """A test that failed only because of a sub-test stands where the first of those does."""
+        first: dict[str, _Test] = {}
+        for name, test in self._failed:
+            parts = name.split("/")[:8] if test.file else []
+            for depth in range(1, len(parts)):
+                first.setdefault("/".join(parts[:depth]), test)
+        for name, test in self._failed:
+            child = first.get(name)
+            if child is not None and test.file is None and not test.crash:
+                test.file, test.line = child.file, child.line
 
     def _verdict(self, bad: int, cut: bool) -> Verdict:
         if bad or self._bad_packages:
