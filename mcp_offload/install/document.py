@@ -58,9 +58,15 @@ def edited(form: Format, data: bytes, edits: Sequence[Put | Drop]) -> bytes:
             wanted = with_put(wanted, edit.path, edit.value)
         else:
             text = editor.drop(text, edit.path, edit.prune)
-            wanted = with_drop(wanted, edit.path, edit.prune)
+            wanted = _dropped(wanted, edit, _settled(_load(editor, text), form), form)
     _check(editor, form, text, wanted)
     return (_BOM if data.startswith(_BOM) else b"") + text.encode("utf-8")
+
+
+def _dropped(wanted: Any, edit: Drop, found: Any, form: Format) -> Any:
+    """What a drop should come to: fewer parents may go than were allowed to, as where one holds a comment."""
+    choices = [with_drop(wanted, edit.path, prune) for prune in range(edit.prune, -1, -1)]
+    return next((choice for choice in choices if _settled(choice, form) == found), choices[0])
 
 
 def _check(editor: ModuleType, form: Format, text: str, wanted: Any) -> None:

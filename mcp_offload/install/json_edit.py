@@ -47,6 +47,8 @@ def put(text: str, path: Path, value: object) -> str:
 def drop(text: str, path: Path, prune: int) -> str:
     """The text without what stands at ``path``, nor up to ``prune`` parents that this empties.
 
+    A parent in which a comment stands is not empty.
+
     Raises:
         RegistrationError: not JSON.
     """
@@ -59,7 +61,7 @@ def drop(text: str, path: Path, prune: int) -> str:
             return text
         trail.append(member.node)
     level = len(path) - 1
-    while level > len(path) - 1 - prune and level > 0 and len(trail[level].members) == 1:
+    while level > max(0, len(path) - 1 - prune) and _holds_nothing_else(text, trail[level]):
         level -= 1
     return _remove(text, trail[level], path[level])
 
@@ -144,6 +146,13 @@ def _remove(text: str, node: Node, step: str | Element) -> str:
     if _hides(head, text[end:]):
         head += text[text.rfind("\n", 0, member.start) : member.start]
     return head + text[end:]
+
+
+def _holds_nothing_else(text: str, node: Node) -> bool:
+    """True where a container is empty but for its only member: no other, and no comment."""
+    member = node.members[0]
+    around = text[node.start + 1 : member.start] + text[member.node.end : node.end - 1]
+    return len(node.members) == 1 and not around.strip(" \t\r\n,")
 
 
 def _before(text: str, place: int) -> int:

@@ -58,7 +58,7 @@ def put(text: str, path: Path, value: object) -> str:
 
 def drop(text: str, path: Path, prune: int) -> str:
     """The text without what stands at ``path`` of two steps, nor its parent if that is emptied by it and
-    ``prune`` is not 0.
+    ``prune`` is not 0; a parent in which a comment stands is not empty.
 
     Raises:
         RegistrationError: not YAML.
@@ -70,7 +70,8 @@ def drop(text: str, path: Path, prune: int) -> str:
     if parent is None or found is None:
         return text
     key, holder = parent
-    if len(holder.value) == 1 and prune:
+    between = text[key.end_mark.index : found[0].start_mark.index]
+    if len(holder.value) == 1 and prune and "#" not in between:
         return text[: _line_start(text, key.start_mark.index)] + text[_line_end(text, found[1]) :]
     if holder.flow_style:
         start, end = _flow_span(holder, found)

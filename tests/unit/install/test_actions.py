@@ -188,6 +188,15 @@ def test_approvals_join_those_of_the_user(installer: Installer, tmp_path: Path) 
     assert settings.read_text() == before.replace("Bash(ls)", "Bash(cat)")
 
 
+def test_a_comment_that_joined_our_entry_outlives_it(installer: Installer) -> None:
+    cursor = CLIENTS["cursor"]
+    installer.install(cursor, "user", START, approve=False)
+    file = _file(installer, cursor, "user")
+    file.write_text(file.read_text().replace('    "offload"', '    // mine\n    "offload"'))
+    installer.uninstall(cursor, "user")
+    assert file.read_text() == '{\n  "mcpServers": {\n    // mine\n  }\n}\n'
+
+
 def test_an_update_keeps_what_the_user_added(installer: Installer, tmp_path: Path) -> None:
     roo = CLIENTS["roo"]
     installer.install(roo, "project", START, approve=True)

@@ -201,6 +201,11 @@ def test_a_null_is_an_empty_place() -> None:
     assert load(put('{"mcpServers": null}', PATH, ENTRY)) == {"mcpServers": {"offload": ENTRY}}
 
 
+def test_a_parent_that_holds_a_comment_is_kept() -> None:
+    text = '{\n  "mcpServers": {\n    // mine\n    "offload": {}\n  }\n}\n'
+    assert drop(text, PATH, 1) == '{\n  "mcpServers": {\n    // mine\n  }\n}\n'
+
+
 def test_nothing_moves_behind_a_comment() -> None:
     text = '{\n// first\n"offload": 1, "b": 2}'
     assert load(drop(text, ("offload",), 0)) == {"b": 2}

@@ -93,6 +93,11 @@ def test_the_last_entry_leaves_an_empty_collection() -> None:
     assert load(drop("mcpServers:\n- name: offload\n  cmd: x\n", IN_LIST, 0)) == {"mcpServers": []}
 
 
+def test_a_parent_that_holds_a_comment_is_kept() -> None:
+    text = "extensions:\n  # mine\n  offload:\n    cmd: x\n"
+    assert drop(text, IN_MAPPING, 1) == "extensions: {}\n  # mine\n"
+
+
 def test_a_text_without_a_last_line_break_gets_one() -> None:
     assert put("a: 1", IN_MAPPING, {"b": 2}) == "a: 1\nextensions:\n  offload:\n    b: 2\n"
     assert put("extensions:\n  a: 1", IN_MAPPING, {"b": 2}) == "extensions:\n  a: 1\n  offload:\n    b: 2\n"
