@@ -6,7 +6,10 @@ import statistics
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+
+import psutil
 
 from tests.benchmarks.data import write_log, write_module
 from tests.benchmarks.measuring import Row
@@ -16,52 +19,93 @@ CALLS = 100
 WARM = 10
 FLOOR = Path(__file__).with_name("noop_server.py")
 TARGET = 1.5
+#: A file's times tell nothing right after a change, so it is hashed again; a finished log is older.
+SETTLING_SECONDS = 2.5
+
+Call = dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Medians of one call of ours and of the floor; CPU seconds are those of whole server processes."""
+
+    seconds: float
+    floor_seconds: float
+    cpu_seconds: float
+    floor_cpu_seconds: float
+    parser_cpu_seconds: float
 
 
 def call_store(folder: Path, scale: float) -> Iterator[Row]:
-    """Storing logs of 1 MB by path, each a new one."""
-    work = folder / "work"
-    work.mkdir()
-    logs = [write_log(work / f"{number}.log", int(1e6 * scale) + number * 50) for number in range(CALLS // 2)]
-    arguments = [{"source": log.name} for log in logs]
-    yield _row("store a 1 MB log by path over stdio", folder, "store_artifact", arguments)
+    """Storing logs of 1 MB by path, each a new one, and one that is stored already."""
+    logs = new_logs(folder / "work", int(1e6 * scale))
+    yield _row("store a new 1 MB log by path over stdio", folder, "store_artifact", logs)
+    yield _row("store a known 1 MB log by path over stdio", folder, "store_artifact", [logs[0]] * CALLS)
 
 
 def call_read(folder: Path, scale: float) -> Iterator[Row]:
     """Reading a symbol by its qualified name."""
-    work = folder / "work"
-    work.mkdir()
-    write_module(work / "app.py", int(300 * scale) + 1)
-    arguments = [{"handles": ["app.py#function_0"]}] * CALLS
+    (folder / "work").mkdir()
+    write_module(folder / "work" / "app.py", int(300 * scale) + 1)
+    arguments: list[Call] = [{"handles": ["app.py#function_0"]}] * CALLS
     yield _row("read a symbol by name over stdio", folder, "read_handle", arguments)
 
 
-def _row(what: str, folder: Path, tool: str, calls: list[dict[str, object]]) -> Row:
+def new_logs(work: Path, size_bytes: int) -> list[Call]:
+    """Calls that store a log each, none like another."""
+    work.mkdir()
+    sizes = (size_bytes + number * 50 for number in range(CALLS // 2))
+    return [{"source": write_log(work / f"{number}.log", size).name} for number, size in enumerate(sizes)]
+
+
+def _row(what: str, folder: Path, tool: str, calls: list[Call]) -> Row:
+    found = compared(folder, tool, calls)
+    return Row(
+        what=what,
+        floor="a no-op tool of the SDK's server",
+        kind="time",
+        ours=found.seconds,
+        floors=found.floor_seconds,
+        target=TARGET,
+    )
+
+
+def compared(folder: Path, tool: str, calls: list[Call]) -> Compared:
     """Call both servers in turn, so that both see the same machine."""
     # Relative paths are resolved where the server runs, which has to be its root.
     with Rig(server_command(folder), folder / "work") as rig:
         rig.greet()
         payload = folder / "payload"
         payload.write_text(succeeded(rig, tool, calls[0]), encoding="utf-8")
+        time.sleep(SETTLING_SECONDS)
         with Rig([sys.executable, str(FLOOR), str(payload)], folder) as floor:
             params = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": CLIENT}
             floor.answer(floor.ask("initialize", params))
             floor.tell("notifications/initialized")
             ours, floors = list[float](), list[float]()
-            for arguments in calls[1:]:
+            before = [0.0, 0.0, 0.0]
+            for number, arguments in enumerate(calls[1:]):
+                if number == WARM:
+                    before = _cpu(rig, floor)
                 floors.append(_seconds(floor, "noop", {}))
                 ours.append(_seconds(rig, tool, arguments))
-    return Row(
-        what=what,
-        floor="a no-op tool of the SDK's server",
-        kind="time",
-        ours=statistics.median(ours[WARM:]),
-        floors=statistics.median(floors[WARM:]),
-        target=TARGET,
+            spent = [after - earlier for after, earlier in zip(_cpu(rig, floor), before, strict=True)]
+    counted = len(ours) - WARM
+    return Compared(
+        statistics.median(ours[WARM:]),
+        statistics.median(floors[WARM:]),
+        *(seconds / counted for seconds in spent),
     )
 
 
-def succeeded(rig: Rig, tool: str, arguments: dict[str, object]) -> str:
+def _cpu(rig: Rig, floor: Rig) -> list[float]:
+    """CPU seconds so far of our server, of the floor and of our parser process."""
+    server = psutil.Process(rig.process.pid)
+    processes = ([server], [psutil.Process(floor.process.pid)], server.children())
+    return [sum(sum(one.cpu_times()[:2]) for one in group) for group in processes]
+
+
+def succeeded(rig: Rig, tool: str, arguments: Call) -> str:
     """The text of a call that did its work. A refusal is quick and measures nothing."""
     result = rig.answer(rig.ask("tools/call", {"name": tool, "arguments": arguments}))["result"]
     text: str = result["content"][0]["text"]
@@ -70,7 +114,7 @@ def succeeded(rig: Rig, tool: str, arguments: dict[str, object]) -> str:
     return text
 
 
-def _seconds(rig: Rig, tool: str, arguments: dict[str, object]) -> float:
+def _seconds(rig: Rig, tool: str, arguments: Call) -> float:
     began = time.perf_counter()
     succeeded(rig, tool, arguments)
     return time.perf_counter() - began

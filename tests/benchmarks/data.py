@@ -14,7 +14,7 @@ YESTERDAY_SECONDS = 24 * 3600
 
 
 def write_log(path: Path, size_bytes: int) -> Path:
-    """Write a log of at least ``size_bytes``; its times lie in the past, as those of a finished run do."""
+    """Write a log of ``size_bytes`` and up to a row; its times lie in the past, as a finished run's do."""
     chance = random.Random(size_bytes)
     words = [f"{chance.choice('bcdfgklmnprst')}{number:x}" for number in range(5000)]
     rows = [_row(chance, words) for _ in range(ROWS)]
@@ -23,7 +23,9 @@ def write_log(path: Path, size_bytes: int) -> Path:
         while file.tell() < size_bytes:
             chance.shuffle(rows)
             extra = [f"worker-0 {NEEDLE} found in batch {batch}\n"] if batch % BATCHES_PER_NEEDLE == 0 else []
-            file.write("".join([*rows, *extra]).encode())
+            data = "".join([*rows, *extra]).encode()
+            left = size_bytes - file.tell()
+            file.write(data if len(data) <= left else data[: data.index(b"\n", left - 1) + 1])
             batch += 1
     written = path.stat().st_mtime - YESTERDAY_SECONDS
     os.utime(path, (written, written))

@@ -12,14 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.process.stdio.rig import CLIENT, Rig, server_command
+from tests.benchmarks.calls import CALLS, compared, new_logs, succeeded
+from tests.benchmarks.data import write_log, write_module
+from tests.process.stdio.rig import Rig, server_command
 
 pytestmark = pytest.mark.bench
 
 RUNS = 5
-CALLS = 200
-FLOOR = Path(__file__).with_name("stdio_floor.py")
-MOST_OVER_A_NO_OP_TOOL = 1.5
 
 
 def _median_of_runs(measure: Callable[[], float]) -> float:
@@ -47,7 +46,9 @@ def _sdk_import() -> float:
 
 def _until(tmp_path: Path, step: Callable[[Rig], object]) -> float:
     began = time.perf_counter()
-    with Rig(server_command(tmp_path), tmp_path) as rig:
+    # Relative paths are resolved where the server runs, which has to be its root.
+    with Rig(server_command(tmp_path), tmp_path / "work") as rig:
+        rig.greet()
         step(rig)
         return time.perf_counter() - began
 
@@ -55,24 +56,20 @@ def _until(tmp_path: Path, step: Callable[[Rig], object]) -> float:
 def test_start(tmp_path: Path) -> None:
     """The greeting costs an interpreter's start; the first call, the SDK's import."""
     (tmp_path / "work").mkdir()
-    (tmp_path / "work" / "a.py").write_text("def f():\n    pass\n", encoding="utf-8")
+    write_module(tmp_path / "work" / "app.py", 300)
+    write_log(tmp_path / "work" / "big.log", 1_000_000)
     interpreter, sdk = _median_of_runs(_interpreter), _median_of_runs(_sdk_import)
-    greeting = _median_of_runs(lambda: _until(tmp_path, lambda rig: rig.greet()))
-
-    def first_list(rig: Rig) -> None:
-        rig.greet()
-        rig.answer(rig.ask("tools/list"))
-
-    def first_call(rig: Rig) -> None:
-        rig.greet()
-        rig.call("store_artifact", source="a.py")
-
     sys.stdout.write("\n")
+    greeting = _median_of_runs(lambda: _until(tmp_path, lambda rig: None))
     _show("start to initialize", greeting, interpreter, "interpreter")
-    listing = _median_of_runs(lambda: _until(tmp_path, first_list))
+    listing = _median_of_runs(lambda: _until(tmp_path, lambda rig: rig.answer(rig.ask("tools/list"))))
     _show("start to tools/list", listing, interpreter, "interpreter")
-    call = _median_of_runs(lambda: _until(tmp_path, first_call))
-    _show("start to the first stored file", call, sdk, "import of the SDK")
+    for what, tool, arguments in (
+        ("start to a stored 1 MB log", "store_artifact", {"source": "big.log"}),
+        ("start to a symbol read by path", "read_handle", {"handles": ["app.py#function_150"]}),
+    ):
+        call = _median_of_runs(lambda: _until(tmp_path, lambda rig: succeeded(rig, tool, arguments)))  # noqa: B023
+        _show(what, call, sdk, "import of the SDK")
 
 
 @pytest.mark.parametrize("cause", [None, signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -97,46 +94,22 @@ def test_end(tmp_path: Path, cause: signal.Signals | None) -> None:
     sys.stdout.write(f"\n{what:<44} {worst * 1000:9.2f} ms at worst\n")
 
 
-def _call_seconds(rig: Rig, tool: str, **arguments: object) -> float:
-    """Median of many calls after a few to warm up."""
-    times: list[float] = []
-    for _ in range(CALLS):
-        began = time.perf_counter()
-        rig.call(tool, **arguments)
-        times.append(time.perf_counter() - began)
-    return statistics.median(times[CALLS // 10 :])
-
-
-def _floor_seconds(tmp_path: Path, payload_bytes: int) -> float:
-    with Rig([sys.executable, str(FLOOR), str(payload_bytes)], tmp_path) as rig:
-        params = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": CLIENT}
-        rig.answer(rig.ask("initialize", params))
-        rig.tell("notifications/initialized")
-        return _call_seconds(rig, "floor")
-
-
-def test_calls(tmp_path: Path) -> None:
-    """Storing a log by path and reading a symbol cost little more than a tool that does nothing."""
-    work = tmp_path / "work"
-    work.mkdir()
-    (work / "big.log").write_bytes(b"a line of the log\n" * 58_000)
-    body = "".join(f"    total += {n}\n" for n in range(20))
-    functions = "".join(f"def function_{n}(total):\n{body}    return total\n\n\n" for n in range(300))
-    (work / "app.py").write_text(functions, encoding="utf-8")
+@pytest.mark.parametrize(
+    ("what", "tool", "calls"),
+    [
+        ("store a new 1 MB log", "store_artifact", None),
+        ("store a known 1 MB log", "store_artifact", {"source": "0.log"}),
+        ("read a symbol by name", "read_handle", {"handles": ["app.py#function_150"]}),
+        ("outline a module", "outline_handle", {"handle": "app.py"}),
+        ("search a module", "search_handles", {"pattern": "function_299", "handles": ["app.py"]}),
+    ],
+)
+def test_calls(tmp_path: Path, what: str, tool: str, calls: dict[str, object] | None) -> None:
+    """A call of the real service beside a tool that does nothing but return the same text."""
+    logs = new_logs(tmp_path / "work", 1_000_000)
+    write_module(tmp_path / "work" / "app.py", 300)
+    found = compared(tmp_path, tool, logs if calls is None else [calls] * CALLS)
     sys.stdout.write("\n")
-    for tool, arguments, ratio_holds in (
-        ("store_artifact", {"source": "big.log"}, True),
-        ("read_handle", {"handles": ["app.py#function_150"]}, True),
-        ("outline_handle", {"handle": "app.py"}, False),
-        ("search_handles", {"pattern": "function_299", "handles": ["app.py"]}, False),
-    ):
-        with Rig(server_command(tmp_path), tmp_path) as rig:
-            rig.greet()
-            payload_bytes = len(rig.call(tool, **arguments).encode())
-            seconds = _call_seconds(rig, tool, **arguments)
-        floor = _floor_seconds(tmp_path, payload_bytes)
-        _show(
-            f"{tool} {' '.join(map(str, arguments.values()))}"[:44], seconds, floor, "a no-op tool of the SDK"
-        )
-        if ratio_holds:
-            assert seconds / floor <= MOST_OVER_A_NO_OP_TOOL
+    _show(what, found.seconds, found.floor_seconds, "a no-op tool of the SDK")
+    _show(f"{what}: CPU", found.cpu_seconds, found.floor_cpu_seconds, "its CPU")
+    sys.stdout.write(f"{what + ': CPU of the parser':<44} {found.parser_cpu_seconds * 1000:9.2f} ms\n")
