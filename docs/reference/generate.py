@@ -259,7 +259,7 @@ def tools_page() -> str:
 
 
 def _tools(profile: Mapping[str, Any]) -> list[dict[str, Any]]:
-    return list(profile["tools"][-1]["result"]["tools"])
+    return list(profile["lists"]["tools/list"][-1]["result"]["tools"])
 
 
 def _type(schema: Mapping[str, Any]) -> str:

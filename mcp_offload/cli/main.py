@@ -13,8 +13,8 @@ from typing import NoReturn
 
 from mcp_offload.cli.console import Console, OutputError
 from mcp_offload.cli.parser import parse
-from mcp_offload.cli.settings_from import build_settings
 from mcp_offload.cli.serve_options import with_serve_options
+from mcp_offload.cli.settings_from import build_settings
 from mcp_offload.errors import OffloadError, UsageError
 from mcp_offload.settings import Settings
 
@@ -90,9 +90,9 @@ def _dispatch(args: argparse.Namespace, environ: Mapping[str, str], console: Con
 
 def _serve(settings: Settings) -> NoReturn:
     """Serve, and end the process at once: clients kill a server that lingers, and the store is safe."""
-    from mcp_offload.server import serve_stdio
+    from mcp_offload.server import serve_http, serve_stdio
 
-    status = serve_stdio(settings)
+    status = serve_stdio(settings) if settings.http is None else serve_http(settings, settings.http)
     with suppress(AttributeError):  # None where the process was started without it
         sys.stderr.flush()
     os._exit(status)

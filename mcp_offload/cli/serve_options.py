@@ -31,6 +31,12 @@ def add_serve_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--allow-host", metavar="NAME", action="append", default=[], help="with --http: a name of this host"
     )
+    parser.add_argument(
+        "--rate", type=_positive, metavar="N", help="with --http: requests a second of one client; default 50"
+    )
+    parser.add_argument(
+        "--client-quota", type=_positive, metavar="BYTES", help="with --http: what one named client may store"
+    )
 
 
 def with_serve_options(settings: Settings, args: argparse.Namespace, cwd: str) -> Settings:
@@ -44,8 +50,8 @@ def with_serve_options(settings: Settings, args: argparse.Namespace, cwd: str) -
     session = args.session
     if session is not None and not (0 < len(session) <= MOST_SESSION_CHARS and session.isprintable()):
         raise SettingsError(f"--session takes 1 to {MOST_SESSION_CHARS} printable characters.")
-    if args.http is None and (args.token_file is not None or args.allow_host):
-        raise SettingsError("--token-file and --allow-host belong to --http.")
+    if args.http is None and (args.token_file or args.allow_host or args.rate or args.client_quota):
+        raise SettingsError("--token-file, --allow-host, --rate and --client-quota belong to --http.")
     if args.http is not None and session is not None:
         raise SettingsError("--session names the one client of a server on stdio; leave it out with --http.")
     return replace(
@@ -63,6 +69,20 @@ def _http(args: argparse.Namespace, cwd: str) -> HttpSettings:
     if not port.isascii() or not port.isdecimal() or int(port) > 65_535:
         raise SettingsError(f"--http takes a port or HOST:PORT, not {args.http[:60]!r}.")
     token_file = args.token_file and os.path.join(cwd, os.path.expanduser(args.token_file))
-    return HttpSettings(
-        host=host, port=int(port), token_file=token_file, allowed_hosts=tuple(args.allow_host)
+    defaults = HttpSettings(host=host, port=int(port))
+    rate = args.rate or defaults.requests_per_second
+    return replace(
+        defaults,
+        token_file=token_file,
+        allowed_hosts=tuple(args.allow_host),
+        requests_per_second=rate,
+        burst=max(1, 4 * int(rate)),
+        principal_bytes=args.client_quota or defaults.principal_bytes,
     )
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"must be at least 1: {text}")
+    return number

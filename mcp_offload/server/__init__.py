@@ -5,11 +5,11 @@ from __future__ import annotations
 from importlib.resources import files
 
 from mcp_offload.server.stdio import StdioBackend
-from mcp_offload.settings import Settings
+from mcp_offload.settings import HttpSettings, Settings
 from mcp_offload.wire.canned import load_snapshot
 from mcp_offload.wire.front import serve
 
-__all__ = ["serve_stdio"]
+__all__ = ["serve_http", "serve_stdio"]
 
 
 def serve_stdio(settings: Settings) -> int:
@@ -22,3 +22,14 @@ def serve_stdio(settings: Settings) -> int:
     return serve(
         load_snapshot(recorded, settings.tools, structured=settings.structured), StdioBackend(settings)
     )
+
+
+def serve_http(settings: Settings, http: HttpSettings) -> int:
+    """Serve MCP over HTTP until a signal ends it; return the exit status.
+
+    Raises:
+        SettingsError: the address or the tokens are wrong.
+    """
+    from mcp_offload.server.http import serve_over_http
+
+    return serve_over_http(settings, http)

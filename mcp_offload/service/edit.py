@@ -25,6 +25,7 @@ from mcp_offload.service.compressed import is_gzip
 from mcp_offload.service.context import Context, Session, handle_of
 from mcp_offload.service.ingest import SNIFF_BYTES, Named, new_version
 from mcp_offload.service.outlines import outline_of, symbol_handle
+from mcp_offload.service.quota import commit
 from mcp_offload.service.resolve import Target, resolve
 from mcp_offload.service.select import Selection, select
 from mcp_offload.service.splice import Splice, splice

@@ -34,6 +34,7 @@ from mcp_offload.paths import ConfinedPath, walk_files
 from mcp_offload.paths.confine import file_stamp
 from mcp_offload.service.compressed import GZIP, decompress, first_bytes, inner_name, is_gzip
 from mcp_offload.service.context import Context, handle_of
+from mcp_offload.service.quota import commit
 from mcp_offload.store import NewVersion, Staged
 from mcp_offload.tokens import LARGE_BYTES
 
@@ -83,7 +84,7 @@ def store_content(
         name = named.name or "content"
         put, view = new_version(ctx, staged, name, named, anonymous=named.name is None)
         with view if view is not None else nullcontext():
-            committed = ctx.store.commit(ctx.settings.workspace, [put])[0]
+            committed = commit(ctx, ctx.settings.workspace, [put])[0]
     return describe(ctx, *committed, count_bytes=count_bytes)
 
 
@@ -205,7 +206,7 @@ def _store_open_file(
         named = Named(named.name or display_name(ctx, path.absolute), named.kind, named.language)
         put, view = new_version(ctx, staged, path.absolute, named, path=path.absolute, stamp=stamp)
         with view if view is not None else nullcontext():
-            return ctx.store.commit(ctx.settings.workspace, [put])[0]
+            return commit(ctx, ctx.settings.workspace, [put])[0]
 
 
 def _staged_file(ctx: Context, path: ConfinedPath, fd: int, stamp: FileStamp, monitor: Monitor) -> Staged:
@@ -316,7 +317,7 @@ def _store_many(ctx: Context, top: ConfinedPath, pattern: str | None, monitor: M
                 + (f" match {pattern.lstrip('/')}" if pattern else "")
                 + " (files that git ignores are left out)."
             )
-        committed = ctx.store.commit(ctx.settings.workspace, puts)
+        committed = commit(ctx, ctx.settings.workspace, puts)
     finally:
         for staged in open_views:
             staged.close()

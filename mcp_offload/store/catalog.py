@@ -229,6 +229,13 @@ def counts(db: Database, workspace: str) -> Sequence[int]:
     return row
 
 
+def workspace_bytes(db: Database, workspace: str) -> int:
+    """Stored bytes of the live versions of a workspace."""
+    sql = f"SELECT COALESCE(SUM(a.size_bytes), 0) FROM version a WHERE {_BY_WORKSPACE} AND a.gone IS NULL"
+    row = db.row(sql, workspace)
+    return 0 if row is None else int(row[0])
+
+
 def to_stats(
     row: Sequence[int], *, catalog_bytes: int, wal_bytes: int, free_bytes: int, schema: int
 ) -> StoreStats:

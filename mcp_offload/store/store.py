@@ -310,3 +310,7 @@ class Store:
         """
         listener = monitor or SilentMonitor()
         return self._access.write(lambda session: integrity.check(session, listener, deep=deep))
+    def workspace_bytes(self, workspace: str) -> int:
+        """Bytes of all live versions of a workspace; content that is there twice counts twice."""
+        return self._access.read(lambda db: catalog.workspace_bytes(db, workspace))
+

@@ -22,6 +22,7 @@ class Requirement:
 
 
 _PROTOCOL: Final = "docs/reference/protocol.md"
+_HTTP: Final = "docs/how-to/http.md"
 _LEGACY: Final = "MCP 2025-11-25"
 _MODERN: Final = "MCP 2026-07-28"
 _JSONRPC: Final = "JSON-RPC 2.0"
@@ -149,6 +150,24 @@ REQUIREMENTS: Final[dict[str, Requirement]] = {
     ),
     "session": Requirement(
         "A session with a name goes on in the next process.", f"{_PROTOCOL}, For programs"
+    ),
+    "http-mcp": Requirement(
+        "Over HTTP the same tools, resources and prompts are served, in both eras.", f"{_HTTP}, MCP"
+    ),
+    "http-principals": Requirement(
+        "What one principal stores, another neither sees nor reaches.", f"{_HTTP}, Who may come"
+    ),
+    "http-admission": Requirement(
+        "Wrong names, origins and tokens and too many requests are refused; only health is open.",
+        f"{_HTTP}, Who may come",
+    ),
+    "http-quota": Requirement("A principal stores no more than its quota.", f"{_HTTP}, Who may come"),
+    "http-transfer": Requirement(
+        "Large artifacts are put and got as exact bytes beside MCP, whole or not at all.",
+        f"{_HTTP}, Large artifacts",
+    ),
+    "http-end": Requirement(
+        "On SIGTERM running requests end before the server does, with status 0.", f"{_HTTP}, The end"
     ),
     "error-tool": Requirement(
         "A failing tool answers with isError, what happened and the next step, without a traceback.",

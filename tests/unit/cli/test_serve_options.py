@@ -47,9 +47,10 @@ def test_addresses(tmp_path: Path, address: str, host: str, port: int) -> None:
 
 def test_the_token_file_is_found_from_where_the_command_stands(tmp_path: Path) -> None:
     line = ("serve", "--http", "1", "--token-file", "t", "--allow-host", "a", "--allow-host", "b")
-    http = _settings(tmp_path, *line).http
+    http = _settings(tmp_path, *line, "--rate", "3", "--client-quota", "9").http
     assert http is not None
     assert (http.token_file, http.allowed_hosts) == (str(tmp_path / "t"), ("a", "b"))
+    assert (http.requests_per_second, http.burst, http.principal_bytes) == (3, 12, 9)
 
 
 @pytest.mark.parametrize(
@@ -65,6 +66,8 @@ def test_the_token_file_is_found_from_where_the_command_stands(tmp_path: Path) -
         ["--http", "8000", "--session", "s"],
         ["--token-file", "t"],
         ["--allow-host", "h"],
+        ["--rate", "5"],
+        ["--client-quota", "5"],
     ],
 )
 def test_what_is_refused(tmp_path: Path, line: list[str]) -> None:

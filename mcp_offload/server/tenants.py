@@ -1,0 +1,93 @@
+"""One server for each principal: its own workspace, quota, sessions and connections."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from mcp.server.context import ServerRequestContext
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from starlette.requests import Request
+
+from mcp_offload.server.build import Assembly, assemble
+from mcp_offload.service import Session
+from mcp_offload.settings import HttpSettings, Settings
+from mcp_offload.wire.admission import ANONYMOUS
+
+if TYPE_CHECKING:
+    from mcp_offload.service import OffloadService
+
+MOST_SESSIONS: Final = 1_000
+SESSION_HEADER: Final = "mcp-session-id"
+
+
+@dataclass(frozen=True, slots=True)
+class Tenant:
+    """What one principal gets."""
+
+    assembly: Assembly
+    manager: StreamableHTTPSessionManager
+    service: Callable[[], OffloadService]
+
+
+class SessionBook:
+    """What each connection was shown, by its id; requests without one share what the principal was shown."""
+
+    def __init__(self) -> None:
+        self._sessions: OrderedDict[str, Session] = OrderedDict()
+
+    def of(self, ctx: ServerRequestContext[Any, Any]) -> Session:
+        """The session of a request. Called in the event loop only."""
+        request: object = ctx.request
+        key = request.headers.get(SESSION_HEADER, "") if isinstance(request, Request) else ""
+        session = self._sessions.setdefault(key, Session())
+        self._sessions.move_to_end(key)
+        while len(self._sessions) > MOST_SESSIONS:
+            self._sessions.popitem(last=False)
+        return session
+
+
+class WorkspaceService:
+    """The service of one principal's workspace, made from the open one on first use. Thread-safe."""
+
+    def __init__(self, base: Callable[[], OffloadService], settings: Settings) -> None:
+        self._base = base
+        self._settings = settings
+        self._lock = threading.Lock()
+        self._made: OffloadService | None = None
+
+    def get(self) -> OffloadService:
+        """Return it.
+
+        Raises:
+            OffloadError: the store cannot be opened.
+        """
+        with self._lock:
+            if self._made is None:
+                settings = self._settings
+                self._made = self._base().in_workspace(settings.workspace, settings.workspace_bytes)
+            return self._made
+
+
+def workspace_of(principal: str, workspace: str) -> str:
+    """The key of a principal's own workspace; nobody's is the one that stdio uses."""
+    return workspace if principal == ANONYMOUS else f"principal:{principal}:{workspace}"
+
+
+def make_tenant(
+    principal: str, base: Callable[[], OffloadService], settings: Settings, http: HttpSettings
+) -> Tenant:
+    """Everything for one principal; nothing is opened yet."""
+    named = principal != ANONYMOUS
+    own = replace(
+        settings,
+        workspace=workspace_of(principal, settings.workspace),
+        workspace_bytes=http.principal_bytes if named else settings.workspace_bytes,
+    )
+    service = WorkspaceService(base, own).get
+    assembly = assemble(service, own, SessionBook().of)
+    manager = StreamableHTTPSessionManager(assembly.server, max_sessions=MOST_SESSIONS)
+    return Tenant(assembly, manager, service)
