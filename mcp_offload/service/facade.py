@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 
 from mcp_offload.cards.names import may_have_card
 from mcp_offload.errors import InvalidArgumentError
@@ -15,7 +13,6 @@ from mcp_offload.models import (
     EditResult,
     ExportResult,
     GcResult,
-    JobsResult,
     Kind,
     ListResult,
     MapResult,
@@ -23,7 +20,6 @@ from mcp_offload.models import (
     OutlineResult,
     ReadResult,
     ReleaseResult,
-    RunResult,
     SearchResult,
     SilentMonitor,
     StatsResult,
@@ -53,9 +49,6 @@ from mcp_offload.settings import Settings
 from mcp_offload.store import Store, StoreConfig
 from mcp_offload.tokens import LARGE_BYTES
 
-if TYPE_CHECKING:
-    from mcp_offload.service.jobs import Jobs
-
 UNLIMITED = 1 << 60
 _DIGESTED = ("l", "t")
 _SILENT = SilentMonitor()
@@ -72,8 +65,6 @@ class OffloadService:
     def __init__(self, settings: Settings, store: Store, parser: ParserWorker) -> None:
         roots = Roots(settings.roots, settings.base_dir)
         self._ctx = Context(settings, store, parser, WorkerCounter(parser), roots)
-        self._jobs: Jobs | None = None
-        self._jobs_lock = threading.Lock()
 
     def in_workspace(self, workspace: str, workspace_bytes: int | None = None) -> OffloadService:
         """The same store, seen from another workspace that may hold ``workspace_bytes``."""
@@ -239,6 +230,32 @@ class OffloadService:
         """The bytes a handle names, in pieces, exactly as :meth:`export` writes them."""
         return stream(self._ctx, handle, Session(), monitor)
 
+    def list_artifacts(
+        self, *, name: str | None = None, kind: str | None = None, limit: int = 50, offset: int = 0
+    ) -> ListResult:
+        """Artifacts of the workspace, most recently used first."""
+        wanted = artifact_kind(kind or "")
+        return manage.list_artifacts(self._ctx, name=name, kind=wanted, limit=limit, offset=offset)
+
+    def release(self, handles: Sequence[str]) -> ReleaseResult:
+        """Drop stored bytes; files on disk are not touched."""
+        return manage.release(self._ctx, handles)
+
+    def pin(self, handles: Sequence[str], *, pinned: bool = True) -> ReleaseResult:
+        """Keep artifacts from eviction and expiry, or stop keeping them."""
+        return manage.pin(self._ctx, handles, pinned=pinned)
+
+    def purge(self, *, everything: bool = False) -> ReleaseResult:
+        """Release all artifacts of the workspace, or of every workspace."""
+        return manage.purge(self._ctx, everything=everything)
+
+    def gc(self) -> GcResult:
+        """Remove what expired, what exceeds the quota and what unfinished writes left."""
+        return manage.gc(self._ctx)
+
+    def stats(self) -> StatsResult:
+        """What the store holds and promises."""
+        return manage.stats(self._ctx)
     def content(
         self,
         handle: str,
@@ -267,108 +284,6 @@ class OffloadService:
         """What may stand after ``#`` in a handle of ``artifact``."""
         return completing.complete_selectors(self._ctx, artifact, typed, monitor)
 
-    def run(
-        self, argv: Sequence[str], *, wait_seconds: float | None = None, monitor: Monitor = _SILENT, **how: Any
-    ) -> RunResult:
-        """Run a command and wait for its end, or so long: the result is then partial and the run goes on.
-
-        ``how``: as :meth:`start_run`. What stops the wait, a cancellation or an interruption, ends the run.
-
-        Raises:
-            OperationCancelledError: let through from the monitor.
-            and what :meth:`start_run` raises.
-        """
-        handle = self.start_run(argv, **how)
-        try:
-            self.wait_run(handle, wait_seconds, monitor=monitor)
-        except BaseException:
-            self.cancel_run(handle)
-            raise
-        return self.run_result(handle, monitor=monitor)
-
-    def start_run(self, argv: Sequence[str], **how: Any) -> str:
-        """Start a command; its output is readable under the handle at once, and stored when it ends.
-
-        Args:
-            argv: the program and its arguments.
-            how: ``cwd`` (under a root; default the base directory), ``shell`` (``argv`` is one line for the
-                system's shell), ``name`` of the artifact, ``timeout_seconds``, ``max_output_bytes``,
-                ``max_memory_bytes``, ``stdin_fd``.
-
-        Raises:
-            InvalidArgumentError, SourceError, StoreError: it was not started.
-        """
-        from mcp_offload.service.jobs import Request
-
-        return self._running_jobs().start(Request(argv=argv, **how))
-
-    def wait_run(self, handle: str, seconds: float | None = None, *, monitor: Monitor = _SILENT) -> bool:
-        """Wait until a run is over, or so long; True where it is over."""
-        return self._running_jobs().wait(handle, seconds, monitor)
-
-    def run_result(self, handle: str, *, monitor: Monitor = _SILENT) -> RunResult:
-        """How a run stands: its digest so far, or how it ended."""
-        from mcp_offload.service.run_result import run_result
-
-        return run_result(self._ctx, handle, monitor)
-
-    def run_output(self, handle: str) -> list[tuple[bool, bytes]]:
-        """The output of a finished run in order; each piece says whether it came from standard error."""
-        from mcp_offload.service.run_result import output_parts
-
-        return output_parts(self._ctx, handle)
-
-    def jobs(self) -> JobsResult:
-        """The workspace's commands that still run, of whichever process."""
-        return self._running_jobs().running()
-
-    def cancel_run(self, handle: str) -> None:
-        """End a run; what it printed stays."""
-        self._running_jobs().cancel(handle)
-
-    def interrupt_run(self, handle: str) -> None:
-        """Send SIGINT to a run of this process."""
-        self._running_jobs().interrupt(handle)
-
-    def close(self) -> None:
-        """Kill the commands that still run, and store what they printed."""
-        if self._jobs is not None:
-            self._jobs.close()
-
-    def _running_jobs(self) -> Jobs:
-        from mcp_offload.service.jobs import Jobs
-
-        with self._jobs_lock:
-            if self._jobs is None:
-                self._jobs = Jobs(self._ctx)
-            return self._jobs
-
-    def list_artifacts(
-        self, *, name: str | None = None, kind: str | None = None, limit: int = 50, offset: int = 0
-    ) -> ListResult:
-        """Artifacts of the workspace, most recently used first."""
-        wanted = artifact_kind(kind or "")
-        return manage.list_artifacts(self._ctx, name=name, kind=wanted, limit=limit, offset=offset)
-
-    def release(self, handles: Sequence[str]) -> ReleaseResult:
-        """Drop stored bytes; files on disk are not touched."""
-        return manage.release(self._ctx, handles)
-
-    def pin(self, handles: Sequence[str], *, pinned: bool = True) -> ReleaseResult:
-        """Keep artifacts from eviction and expiry, or stop keeping them."""
-        return manage.pin(self._ctx, handles, pinned=pinned)
-
-    def purge(self, *, everything: bool = False) -> ReleaseResult:
-        """Release all artifacts of the workspace, or of every workspace."""
-        return manage.purge(self._ctx, everything=everything)
-
-    def gc(self) -> GcResult:
-        """Remove what expired, what exceeds the quota and what unfinished writes left."""
-        return manage.gc(self._ctx)
-
-    def stats(self) -> StatsResult:
-        """What the store holds and promises."""
-        return manage.stats(self._ctx)
 
     def _limits(self, max_tokens: int | None) -> Limits:
         settings = self._ctx.settings
@@ -389,10 +304,11 @@ def open_service(settings: Settings, parser: ParserWorker | None = None) -> Gene
         StoreError: the store cannot be opened safely.
     """
     with Store.open(StoreConfig.from_settings(settings)) as store:
-        with nullcontext(parser) if parser is not None else ParserWorker() as worker:
-            service = OffloadService(settings, store, worker)
-            with closing(service):
-                yield service
+        if parser is not None:
+            yield OffloadService(settings, store, parser)
+            return
+        with ParserWorker() as own:
+            yield OffloadService(settings, store, own)
 
 
 def _least(limit_bytes: int | None, most_bytes: int) -> int:
