@@ -28,11 +28,11 @@ def settings(config: StoreConfig) -> dict[str, Any]:
 class Zygote:
     """The process that forks the writers."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, module: str = "tests.process.store.zygote") -> None:
         self._folder = folder
         self._pipes = 0
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.process.store.zygote"],
+            [sys.executable, "-m", module],
             cwd=ROOT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -134,7 +134,7 @@ def work(order: dict[str, Any]) -> None:
         say(f"error {type(error).__name__}: {error}")
 
 
-def main() -> None:
+def main(work: Callable[[dict[str, Any]], None] = work) -> None:
     """Serve orders until the end of input."""
     for line in sys.stdin:
         order = json.loads(line)
