@@ -20,7 +20,7 @@ PACKAGE = ROOT / "mcp_offload"
 
 HEAVY = [
     *("mcp", "mcp_types", "pydantic", "asyncio", "anyio"),
-    *("apsw", "blake3", "pathspec", "re2", "toktok", "tree_sitter", "shtab"),
+    *("apsw", "blake3", "pathspec", "re2", "toktok", "tree_sitter", "shtab", "ruamel"),
 ]
 
 
