@@ -225,6 +225,31 @@ def test_an_update_of_an_unchanged_file_still_restores_what_was_first(installer:
     assert file.read_text() == before
 
 
+def test_an_update_of_a_changed_file_restores_no_older_one(installer: Installer) -> None:
+    zed = CLIENTS["zed"]
+    file = _file(installer, zed, "user")
+    file.parent.mkdir(parents=True)
+    file.write_text('{\n  "theme": "dark"\n}\n')
+    installer.install(zed, "user", START, approve=False)
+    file.write_text(file.read_text().replace("dark", "light"))
+    installer.install(zed, "user", Launch("/new/py", START.args), approve=False)
+    installer.uninstall(zed, "user")
+    assert file.read_text() == '{\n  "theme": "light"\n}\n'
+
+
+def test_a_file_of_ours_goes_though_its_entry_was_changed(installer: Installer) -> None:
+    client = CLIENTS["continue"]
+    installer.install(client, "user", START, approve=False)
+    file = _file(installer, client, "user")
+    file.write_text(file.read_text().replace("/opt/py", "/other/py"))
+    installer.uninstall(client, "user")
+    assert not file.exists()
+    installer.install(client, "user", START, approve=False)
+    file.write_text(file.read_text() + "models: []\n")
+    installer.uninstall(client, "user")
+    assert read("yaml", file.read_bytes()) == {**client.new_file, "models": []}
+
+
 def test_an_entry_from_before_is_not_brought_back(installer: Installer) -> None:
     cursor = CLIENTS["cursor"]
     file = _file(installer, cursor, "user")

@@ -27,6 +27,7 @@ PIECES = st.lists(
         "[mcp_servers.{n}.env]\nA = '[x]'\n",
         '["quoted.{n}" . b]\nc = """\n[mcp_servers.offload]\n"""\n',
         "[[list{n}]]\nd = '''\n# not a comment\n'''\n[[list{n}]]\n",
+        "[n{n}]\nm = [\n[1],\n  [2]\n]\n",
         "[t{n}]\nx.y = {{ z = 1 }}\nwhen = 1979-05-27T07:32:00Z\n",
     ]),
     max_size=6,
