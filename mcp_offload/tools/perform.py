@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from mcp_offload.service import OffloadService, Session
 
 #: Size up to which a store's reply tells the tokens and the digest of what was stored: both together take
-#: some 20 ms then. A larger one is acknowledged first; its outline tells them.
-AT_ONCE_BYTES: Final = 512 * KIB
+#: a tenth of a second at worst then. A larger one is acknowledged first; its outline tells them.
+AT_ONCE_BYTES: Final = 256 * KIB
 
 Result = (
     StoreResult

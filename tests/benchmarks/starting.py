@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tests.benchmarks.calls import Call, succeeded
+from tests.benchmarks.calls import succeeded
 from tests.benchmarks.data import write_log, write_module
 from tests.benchmarks.measuring import Row
 from tests.process.stdio.rig import Rig, server_command

@@ -80,7 +80,7 @@ def test_a_large_log_is_acknowledged_first_and_its_outline_tells_the_rest(tmp_pa
         assert small[0].endswith("t")
         assert len(small) > 2
         large = rig.call("store_artifact", source="large.log").splitlines()
-        assert large == [f"l2 large.log {len(LARGE_LOG) // 50}L 524 kB", "... digest: outline l2"]
+        assert large == [f"l2 large.log {len(LARGE_LOG) // 50}L 262 kB", "... digest: outline l2"]
         outlined = rig.call("outline_handle", handle="l2").splitlines()
         assert outlined[0].endswith("t")
         assert len(outlined) > 2
