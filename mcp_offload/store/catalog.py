@@ -103,7 +103,7 @@ def raise_unknown(db: Database, workspace: str, number: int, mark: int) -> NoRet
     if 0 < number <= mark and not unissued:
         raise gone(number, "wiped")
     raise HandleNotFoundError(
-        f"No artifact {number} in this workspace. List the artifacts to see the handles."
+        f"No artifact {number} in this workspace. Use a path, or the handle that storing it printed."
     )
 
 
