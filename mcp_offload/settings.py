@@ -7,6 +7,7 @@ request before anything heavy is loaded.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
@@ -67,6 +68,8 @@ class Settings:
         session: name of a session that goes on in other processes, or None for one of this process.
         http: how to serve over HTTP, or None for standard input and output.
         workspace_bytes: most bytes of live versions in the workspace, or None for the store's quota alone.
+        run_environment: variables that commands are run with; what looks like a secret is not among them.
+        run_withheld: names of the variables that were left out for that.
         rg_path: absolute path of ripgrep, or None to scan in process.
         failpoints: for tests: ``name=action`` pairs that stop or fail the process at a named step.
     """
@@ -89,5 +92,7 @@ class Settings:
     session: str | None = None
     http: HttpSettings | None = None
     workspace_bytes: int | None = None
+    run_environment: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    run_withheld: tuple[str, ...] = ()
     rg_path: str | None = None
     failpoints: tuple[str, ...] = field(default=())

@@ -81,6 +81,12 @@ class Console:
         with _output():
             self._stdout.write(data)
 
+    def raw_error(self, data: bytes) -> None:
+        """Print bytes as they are on standard error."""
+        if self._stderr is not None:
+            self._stderr.write(data)
+            self._stderr.flush()
+
     def note(self, text: str) -> None:
         """Tell a person something beside the result."""
         if self._stderr is None:

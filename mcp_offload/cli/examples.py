@@ -48,6 +48,12 @@ At a terminal it asks first.""",
     "serve": """Speak MCP on standard input and output until the client closes them.
 
 An agent client starts this; nothing is listened to and nothing is sent anywhere.""",
+    "run": """Run a command and print the digest of what it printed, or that itself where it is short.
+
+All of it is stored while it arrives; the handle reads it, also while the command runs. What looks like a
+secret is kept from its environment. The exit status is the command's: 128 and the signal where one ended
+it, 124 after a timeout, 125 where mcp-offload itself failed, 126 and 127 where the command cannot be run or
+found. Ctrl-C is passed on; pressed again, it ends all that the command started.""",
     "doctor": """Start the server as a client would, speak both protocol eras to it, time it, and check the
 store, the disk, the parsers, the token counter and ripgrep. Exit status 1 where something needs fixing.""",
     "demo": """Store a real package's sources, a failing test log and a build artifact; then find, read, edit,
@@ -128,6 +134,12 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "mcp-offload serve",
         "mcp-offload serve --root ~/project --tools all",
         "claude mcp add offload -- mcp-offload serve",
+    ),
+    "run": (
+        "mcp-offload run -- pytest -q",
+        "mcp-offload run --timeout 600 --name build.log -- make -j4",
+        "mcp-offload run --shell -- 'make && make check'",
+        "mcp-offload run --env 'AWS_*' -- ./deploy.sh",
     ),
     "doctor": (
         "mcp-offload doctor",

@@ -13,6 +13,7 @@ from typing import NoReturn
 
 from mcp_offload.cli.console import Console, OutputError
 from mcp_offload.cli.parser import parse
+from mcp_offload.cli.run_options import with_run_environment
 from mcp_offload.cli.serve_options import with_serve_options
 from mcp_offload.cli.settings_from import build_settings
 from mcp_offload.errors import OffloadError, UsageError
@@ -72,6 +73,7 @@ def _dispatch(args: argparse.Namespace, environ: Mapping[str, str], console: Con
         return Exit.DONE
     cwd = os.getcwd()
     settings = with_serve_options(build_settings(args, environ, cwd), args, cwd)
+    settings = with_run_environment(settings, args, environ)
     if args.verbose:
         _log_to_stderr()
     if args.command == "serve":
@@ -82,6 +84,10 @@ def _dispatch(args: argparse.Namespace, environ: Mapping[str, str], console: Con
         return Exit.DONE if run_registration(args, settings, environ, console) else Exit.FAILED
     if args.command in ("doctor", "demo"):
         return _examine(args.command, settings, console)
+    if args.command == "run":
+        from mcp_offload.cli.run import run_command
+
+        return run_command(args, settings, console)
     from mcp_offload.cli.commands import carry_out
 
     carry_out(args, settings, console)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from mcp_offload.cli.environment import VARIABLES
 from mcp_offload.cli.examples import DESCRIPTIONS, EXAMPLES, EXIT_STATUSES
+from mcp_offload.cli.run_options import add_run_options
 from mcp_offload.cli.serve_options import add_serve_options
 
 KINDS: Final = ("file", "log", "test", "build")
@@ -190,6 +191,9 @@ def _add_running(commands: _Commands) -> None:
     serve.add_argument("--tools", choices=("default", "all"), help="which tools to list")
     add_serve_options(serve)
     _add_globals(serve, "roots_after")
+    run = _command(commands, "run", "run a command, store what it prints and print the digest of that")
+    add_run_options(run)
+    _add_globals(run, "roots_after")
     for name, help_text in (
         ("doctor", "check the installation and say what to fix"),
         ("demo", "walk a real debugging task and print what it cost"),

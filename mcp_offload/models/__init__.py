@@ -51,6 +51,7 @@ from mcp_offload.models.results import (
     SymbolEntry,
     SymbolHits,
 )
+from mcp_offload.models.runs import JobEntry, JobsResult, RunResult
 
 __all__ = [
     "KIND_NAMES",
@@ -68,6 +69,8 @@ __all__ = [
     "FileStamp",
     "GcResult",
     "Hit",
+    "JobEntry",
+    "JobsResult",
     "Kind",
     "ListResult",
     "MapEntry",
@@ -80,6 +83,7 @@ __all__ = [
     "ReleaseResult",
     "Rest",
     "RunDiff",
+    "RunResult",
     "RunTest",
     "SearchResult",
     "SilentMonitor",

@@ -126,6 +126,7 @@ class Artifact:
         latest: number of its newest version.
         pinned: never evicted or expired while True.
         created_at, used_at: POSIX seconds.
+        growing: True while bytes still arrive and nothing of it is in the catalog.
     """
 
     workspace: str
@@ -137,6 +138,7 @@ class Artifact:
     pinned: bool
     created_at: float
     used_at: float
+    growing: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +166,8 @@ class Version:
         lines: of the view (a last line without LF counts).
         language: as detected or given, None where unknown.
         stamp: of the source file when it was read, None for content.
+        growing: True for content as far as it has come; ``blake3`` is then a stand-in that tells this
+            size of it from any other, and any content from this.
     """
 
     number: int
@@ -176,6 +180,7 @@ class Version:
     language: str | None
     created_at: float
     stamp: FileStamp | None = None
+    growing: bool = False
 
     @property
     def binary(self) -> bool:

@@ -25,6 +25,7 @@ from mcp_offload.models import (
 from mcp_offload.service.context import Context, handle_of, has_digest
 from mcp_offload.service.jsonable import to_json
 from mcp_offload.service.links import linked_symbols
+from mcp_offload.service.runs_kept import outcome_of
 
 CACHED_DIGESTS = 16
 CHUNK_BYTES = 1 << 20
@@ -46,7 +47,10 @@ def with_digest(ctx: Context, result: StoreResult, monitor: Monitor) -> StoreRes
 
 def digest_of(ctx: Context, artifact: Artifact, version: Version, monitor: Monitor) -> Digest:
     """The digest of a version: from memory, from the store, or made now from one pass over its view."""
-    key = f"{version.view_blake3 or version.blake3}:digest:{DIGEST_VERSION}"
+    outcome = outcome_of(ctx, artifact, version)
+    status = None if outcome is None else outcome.exit_status
+    told = "" if status is None else f":exit {status}"
+    key = f"{version.view_blake3 or version.blake3}:digest:{DIGEST_VERSION}{told}"
     known = ctx.digests.get(key)
     if known is not None:
         return known
@@ -54,8 +58,9 @@ def digest_of(ctx: Context, artifact: Artifact, version: Version, monitor: Monit
     if stored is not None:
         digest = load_digest(stored)
     else:
-        digest = _digested(ctx, artifact, version, monitor)
-        ctx.store.outline_put(key, dump_digest(digest), "")
+        digest = _digested(ctx, version, status, monitor)
+        if not version.growing:
+            ctx.store.outline_put(key, dump_digest(digest), "")
     while len(ctx.digests) >= CACHED_DIGESTS:
         ctx.digests.pop(next(iter(ctx.digests)), None)
     ctx.digests[key] = digest
@@ -174,8 +179,8 @@ def failure_handle(artifact: Artifact, version: Version, index: int) -> str:
     return handle_of(artifact, version.version, FailureSelector(index + 1))
 
 
-def _digested(ctx: Context, artifact: Artifact, version: Version, monitor: Monitor) -> Digest:
-    digester = Digester()
+def _digested(ctx: Context, version: Version, exit_status: int | None, monitor: Monitor) -> Digest:
+    digester = Digester(exit_status)
     done = 0
     with ctx.store.open_view(version) as view:
         for chunk in view.chunks(CHUNK_BYTES):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from mcp_offload.cards.names import may_have_card
 from mcp_offload.errors import InvalidArgumentError
@@ -20,6 +22,7 @@ from mcp_offload.models import (
     OutlineResult,
     ReadResult,
     ReleaseResult,
+    RunResult,
     SearchResult,
     SilentMonitor,
     StatsResult,
@@ -49,6 +52,9 @@ from mcp_offload.settings import Settings
 from mcp_offload.store import Store, StoreConfig
 from mcp_offload.tokens import LARGE_BYTES
 
+if TYPE_CHECKING:
+    from mcp_offload.service.jobs import Jobs
+
 UNLIMITED = 1 << 60
 _DIGESTED = ("l", "t")
 _SILENT = SilentMonitor()
@@ -65,6 +71,8 @@ class OffloadService:
     def __init__(self, settings: Settings, store: Store, parser: ParserWorker) -> None:
         roots = Roots(settings.roots, settings.base_dir)
         self._ctx = Context(settings, store, parser, WorkerCounter(parser), roots)
+        self._jobs: Jobs | None = None
+        self._lock = threading.Lock()
 
     def in_workspace(self, workspace: str, workspace_bytes: int | None = None) -> OffloadService:
         """The same store, seen from another workspace that may hold ``workspace_bytes``."""
@@ -230,32 +238,6 @@ class OffloadService:
         """The bytes a handle names, in pieces, exactly as :meth:`export` writes them."""
         return stream(self._ctx, handle, Session(), monitor)
 
-    def list_artifacts(
-        self, *, name: str | None = None, kind: str | None = None, limit: int = 50, offset: int = 0
-    ) -> ListResult:
-        """Artifacts of the workspace, most recently used first."""
-        wanted = artifact_kind(kind or "")
-        return manage.list_artifacts(self._ctx, name=name, kind=wanted, limit=limit, offset=offset)
-
-    def release(self, handles: Sequence[str]) -> ReleaseResult:
-        """Drop stored bytes; files on disk are not touched."""
-        return manage.release(self._ctx, handles)
-
-    def pin(self, handles: Sequence[str], *, pinned: bool = True) -> ReleaseResult:
-        """Keep artifacts from eviction and expiry, or stop keeping them."""
-        return manage.pin(self._ctx, handles, pinned=pinned)
-
-    def purge(self, *, everything: bool = False) -> ReleaseResult:
-        """Release all artifacts of the workspace, or of every workspace."""
-        return manage.purge(self._ctx, everything=everything)
-
-    def gc(self) -> GcResult:
-        """Remove what expired, what exceeds the quota and what unfinished writes left."""
-        return manage.gc(self._ctx)
-
-    def stats(self) -> StatsResult:
-        """What the store holds and promises."""
-        return manage.stats(self._ctx)
     def content(
         self,
         handle: str,
@@ -284,6 +266,70 @@ class OffloadService:
         """What may stand after ``#`` in a handle of ``artifact``."""
         return completing.complete_selectors(self._ctx, artifact, typed, monitor)
 
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: str | None = None,
+        shell: bool = False,
+        name: str | None = None,
+        timeout_seconds: float | None = None,
+        wait_seconds: float | None = None,
+        monitor: Monitor = _SILENT,
+    ) -> RunResult:
+        """Run a command, store what it prints, and wait for its end, or so long; it then runs on.
+
+        ``cwd`` lies under a root; ``shell``: ``argv`` is one line for the system's shell. Whatever stops
+        the wait ends the run.
+
+        Raises:
+            InvalidArgumentError, SourceError, StoreError: it was not started.
+        """
+        from mcp_offload.service.jobs import Request
+
+        request = Request(argv=argv, cwd=cwd, shell=shell, name=name, timeout_seconds=timeout_seconds)
+        return self.runs.run(request, wait_seconds, monitor)
+
+    @property
+    def runs(self) -> Jobs:
+        """Commands that run: start, wait, cancel, list."""
+        from mcp_offload.service.jobs import Jobs
+
+        with self._lock:
+            self._jobs = self._jobs or Jobs(self._ctx)
+            return self._jobs
+
+    def close(self) -> None:
+        """Kill the commands that still run, and store what they printed."""
+        if self._jobs is not None:
+            self._jobs.close()
+
+    def list_artifacts(
+        self, *, name: str | None = None, kind: str | None = None, limit: int = 50, offset: int = 0
+    ) -> ListResult:
+        """Artifacts of the workspace, most recently used first."""
+        wanted = artifact_kind(kind or "")
+        return manage.list_artifacts(self._ctx, name=name, kind=wanted, limit=limit, offset=offset)
+
+    def release(self, handles: Sequence[str]) -> ReleaseResult:
+        """Drop stored bytes; files on disk are not touched."""
+        return manage.release(self._ctx, handles)
+
+    def pin(self, handles: Sequence[str], *, pinned: bool = True) -> ReleaseResult:
+        """Keep artifacts from eviction and expiry, or stop keeping them."""
+        return manage.pin(self._ctx, handles, pinned=pinned)
+
+    def purge(self, *, everything: bool = False) -> ReleaseResult:
+        """Release all artifacts of the workspace, or of every workspace."""
+        return manage.purge(self._ctx, everything=everything)
+
+    def gc(self) -> GcResult:
+        """Remove what expired, what exceeds the quota and what unfinished writes left."""
+        return manage.gc(self._ctx)
+
+    def stats(self) -> StatsResult:
+        """What the store holds and promises."""
+        return manage.stats(self._ctx)
 
     def _limits(self, max_tokens: int | None) -> Limits:
         settings = self._ctx.settings
@@ -303,12 +349,13 @@ def open_service(settings: Settings, parser: ParserWorker | None = None) -> Gene
     Raises:
         StoreError: the store cannot be opened safely.
     """
-    with Store.open(StoreConfig.from_settings(settings)) as store:
-        if parser is not None:
-            yield OffloadService(settings, store, parser)
-            return
-        with ParserWorker() as own:
-            yield OffloadService(settings, store, own)
+    own = nullcontext(parser) if parser is not None else ParserWorker()
+    with (
+        Store.open(StoreConfig.from_settings(settings)) as store,
+        own as worker,
+        closing(OffloadService(settings, store, worker)) as service,
+    ):
+        yield service
 
 
 def _least(limit_bytes: int | None, most_bytes: int) -> int:

@@ -103,11 +103,17 @@ def _artifact(ctx: Context, text: str) -> Artifact:
         raise InvalidArgumentError(f"{text} names a part; release and pin take whole artifacts (f12).")
     ref = handle.artifact
     if not isinstance(ref, PathRef):
-        return artifact_of(ctx, ref)
+        return _complete(artifact_of(ctx, ref))
     known = ctx.store.artifact_by_path(ctx.settings.workspace, ctx.roots.confine(ref.path).absolute)
     if known is None:
         raise HandleNotFoundError(f"{ref.path} is not stored.")
     return known
+
+
+def _complete(artifact: Artifact) -> Artifact:
+    if artifact.growing:
+        raise InvalidArgumentError(f"{handle_of(artifact)} is still being written; end the run first.")
+    return artifact
 
 
 def _some(handles: Sequence[str]) -> Sequence[str]:

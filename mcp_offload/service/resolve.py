@@ -90,6 +90,8 @@ def resolve(
         note = None
     else:
         artifact = artifact_of(ctx, ref)
+        if artifact.growing:
+            artifact = _settled(ctx, artifact)
         if artifact.kind is not ref.kind:
             raise HandleNotFoundError(
                 f"{ref.kind.value}{ref.number} is not stored; {handle_of(artifact)} is {artifact.name}."
@@ -106,6 +108,14 @@ def resolve(
     ctx.store.touch(artifact.workspace, [artifact.number])
     target = Target(artifact, base, newest, wanted is not None, handle.selector, note)
     return _member(ctx, target, monitor, latest=follow_path) or target
+
+
+def _settled(ctx: Context, artifact: Artifact) -> Artifact:
+    """The output of a run that has ended as an artifact like any other; of one that has not, as it is."""
+    from mcp_offload.service.settle import settle_one
+
+    settle_one(ctx, artifact.number)
+    return ctx.store.artifact(artifact.workspace, artifact.number)
 
 
 def _member(ctx: Context, target: Target, monitor: Monitor, *, latest: bool) -> Target | None:

@@ -22,6 +22,7 @@ from mcp_offload.store.config import (
     SymbolCandidate,
 )
 from mcp_offload.store.failpoints import Failpoints
+from mcp_offload.store.growing import Growing, settled_key_of
 from mcp_offload.store.reader import BlobReader
 from mcp_offload.store.staged import Staged
 from mcp_offload.store.store import Store
@@ -30,6 +31,7 @@ __all__ = [
     "BlobReader",
     "CheckReport",
     "Failpoints",
+    "Growing",
     "NewVersion",
     "ReleaseReport",
     "Staged",
@@ -37,4 +39,5 @@ __all__ = [
     "StoreConfig",
     "StoreStats",
     "SymbolCandidate",
+    "settled_key_of",
 ]

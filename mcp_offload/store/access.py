@@ -11,6 +11,7 @@ from mcp_offload.errors import StoreError
 from mcp_offload.store import recovery
 from mcp_offload.store.config import StoreConfig
 from mcp_offload.store.faults import translated
+from mcp_offload.store.growing import GrowingDir
 from mcp_offload.store.locks import SessionLost
 from mcp_offload.store.maintenance import Maintenance
 from mcp_offload.store.marks import Marks
@@ -29,12 +30,14 @@ class Access:
         config: what the store was opened with.
         marks: the workspaces' high-water marks.
         touches: uses that are not yet in the catalog.
+        growing: artifacts that are not complete yet.
     """
 
     def __init__(self, config: StoreConfig) -> None:
         self.config = config
         self.touches = Touches()
         self.marks = Marks(config.state_dir, config.failpoints, sync=config.durability == "host")
+        self.growing = GrowingDir(config.store_dir)
         self._session_lock = threading.Lock()
         self._closed = False
         self._session = _open_session(config)

@@ -68,6 +68,13 @@ class Commit:
         self._config.failpoints.hit("commit.done")
         return results
 
+    def issue(self, workspace: str) -> int:
+        """Issue a number for an artifact that is not there yet."""
+        self._session.with_ballast(lambda: self._reserve(workspace, 1))
+        with self._session.transaction() as db:
+            now = self._config.clock()
+            return self._next_number(_Attempt(db, workspace, self._workspace_id(db, workspace), now))
+
     def _take_back(self, puts: Sequence[NewVersion]) -> None:
         """Delete the files that were named for rows that did not come to be."""
         for put in puts:
@@ -111,7 +118,7 @@ class Commit:
     def _put(self, attempt: _Attempt, put: NewVersion) -> tuple[Artifact, Version, bool]:
         artifact = self._target(attempt, put)
         if artifact is None:
-            number = self._next_number(attempt)
+            number = self._next_number(attempt) if put.number is None else put.number
             self._insert_artifact(attempt, put, number)
             return self._insert_version(attempt, put, number, 1)
         latest = self._latest(attempt, artifact)
@@ -124,7 +131,7 @@ class Commit:
         db, workspace = attempt.db, attempt.workspace
         if put.number is not None:
             artifact = catalog.live_artifact(db, workspace, put.number)
-            if artifact is None:
+            if artifact is None and not put.issued:
                 mark = self._marks.current(workspace)
                 catalog.raise_unknown(db, workspace, put.number, mark)
             return artifact

@@ -90,6 +90,7 @@ class NewVersion:
         kind: of a new artifact; an existing one keeps its kind.
         source_path: absolute path the bytes were read from, or None for content.
         number: makes a new version of that artifact, whatever the path.
+        issued: ``number`` was issued by :meth:`Store.grow`, and this is its first version.
         lines: of the view; a last line without LF counts.
         created_at: POSIX seconds; None means now.
     """
@@ -102,6 +103,7 @@ class NewVersion:
     view: Staged | None = None
     source_path: str | None = None
     number: int | None = None
+    issued: bool = False
     language: str | None = None
     stamp: FileStamp | None = None
     created_at: float | None = None

@@ -7,8 +7,9 @@ from typing import Final, NamedTuple
 
 from mcp_offload.errors import CorruptBlobError
 from mcp_offload.models import SilentMonitor, Version
-from mcp_offload.store import catalog, integrity, recovery
+from mcp_offload.store import caches, catalog, integrity, recovery
 from mcp_offload.store.access import Access
+from mcp_offload.store.growing import settled_key
 from mcp_offload.store.reader import BlobReader, corrupt
 from mcp_offload.store.session import Session
 from mcp_offload.store.sql import Database
@@ -35,6 +36,21 @@ def _blob_row(db: Database, blake3: str) -> _BlobRow | None:
         blake3,
     )
     return None if row is None else _BlobRow(*row)
+
+
+def open_growing(access: Access, version: Version) -> BlobReader:
+    """Open what has come of a growing artifact; where it is complete by now, that.
+
+    Raises:
+        HandleGoneError: the bytes are there no more.
+    """
+    reader = access.growing.reader(version)
+    if reader is not None:
+        return reader
+    blake3 = access.read(lambda db: caches.outline_get(db, settled_key(version)))
+    if blake3 is None:
+        raise catalog.gone(version.number, "wiped")
+    return open_blob(access, version, blake3.decode())
 
 
 def open_blob(access: Access, version: Version, blake3: str) -> BlobReader:

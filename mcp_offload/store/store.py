@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import Self
 
-from mcp_offload.errors import InvalidArgumentError
+from mcp_offload.errors import InvalidArgumentError, NotFoundError
 from mcp_offload.models import Artifact, GcResult, Kind, Monitor, SilentMonitor, Version
 from mcp_offload.store import caches, catalog, integrity
 from mcp_offload.store.access import Access
@@ -24,7 +24,9 @@ from mcp_offload.store.config import (
     StoreStats,
     SymbolCandidate,
 )
-from mcp_offload.store.opening import open_blob
+from mcp_offload.store.faults import translated
+from mcp_offload.store.growing import Growing, GrowingDir, growing_artifact
+from mcp_offload.store.opening import open_blob, open_growing
 from mcp_offload.store.reader import BlobReader
 from mcp_offload.store.schema import STEPS
 from mcp_offload.store.sql import Database
@@ -115,6 +117,23 @@ class Store:
             lambda session: Commit(access.config, session, access.marks, access.touches).run(workspace, puts)
         )
 
+    def grow(self, workspace: str, name: str) -> Growing:
+        """Begin a log whose bytes are still to come; it can be read from now on.
+
+        It is committed like anything else, with its ``number`` as ``issued``, and then discarded.
+        """
+        access = self._access
+        number = access.write(
+            lambda session: Commit(access.config, session, access.marks, access.touches).issue(workspace)
+        )
+        with translated():
+            return access.growing.create(growing_artifact(workspace, number, name, access.config.clock()))
+
+    @property
+    def growing(self) -> GrowingDir:
+        """The artifacts that grow, or wait to be committed."""
+        return self._access.growing
+
     # --- looking up ---
 
     def artifact(self, workspace: str, number: int) -> Artifact:
@@ -124,7 +143,17 @@ class Store:
             HandleGoneError: it is there no more; ``reason`` says why.
             HandleNotFoundError: the workspace never had it.
         """
-        return self._access.read(lambda db: self._require(db, workspace, number))
+        try:
+            return self._access.read(lambda db: self._require(db, workspace, number))
+        except NotFoundError as error:
+            return self._grown(workspace, number, error)
+
+    def _grown(self, workspace: str, number: int, missing: NotFoundError) -> Artifact:
+        """One that is not in the catalog because it grows."""
+        artifact = self._access.growing.artifact(workspace, number)
+        if artifact is None:
+            raise missing
+        return artifact
 
     def _require(self, db: Database, workspace: str, number: int) -> Artifact:
         artifact = catalog.live_artifact(db, workspace, number)
@@ -148,7 +177,11 @@ class Store:
             rows = catalog.versions(db, workspace, number)
             return [catalog.to_version(row) for row in rows if row[-1] is None]
 
-        return self._access.read(query)
+        try:
+            return self._access.read(query)
+        except NotFoundError as error:
+            grown = self._access.growing.version(self._grown(workspace, number, error))
+            return [] if grown is None else [grown]
 
     def version(self, workspace: str, number: int, version: int | None = None) -> Version:
         """One version of an artifact, by default the latest.
@@ -162,7 +195,13 @@ class Store:
             artifact = self._require(db, workspace, number)
             return catalog.version(db, artifact, artifact.latest if version is None else version)
 
-        return self._access.read(query)
+        try:
+            return self._access.read(query)
+        except NotFoundError as error:
+            grown = self._access.growing.version(self._grown(workspace, number, error))
+            if grown is None or (version or 1) != 1:
+                raise
+            return grown
 
     def find_by_hash(self, workspace: str, blake3: str) -> list_[tuple[Artifact, Version]]:
         """Live versions whose stored bytes have this hash, in order of number and version."""
@@ -177,16 +216,27 @@ class Store:
         kind: Kind | None = None,
         name_contains: str | None = None,
     ) -> tuple[list_[tuple[Artifact, Version]], int]:
-        """Live artifacts with their latest version, most recently used first, and how many there are."""
+        """Live artifacts with their latest version, and how many there are.
+
+        Those that grow come first, then the most recently used.
+        """
         if limit < 0 or offset < 0:
             raise InvalidArgumentError("limit and offset must not be negative.")
         if self._access.touches.waiting():
             self._access.transact(self._access.touches.record)
-        return self._access.read(
+        first = self._access.growing.listed(workspace, kind, name_contains)
+        more = max(0, limit - max(0, len(first) - offset))
+        rows, total = self._access.read(
             lambda db: catalog.listing(
-                db, workspace, limit=limit, offset=offset, kind=kind, name_contains=name_contains
+                db,
+                workspace,
+                limit=more,
+                offset=max(0, offset - len(first)),
+                kind=kind,
+                name_contains=name_contains,
             )
         )
+        return first[offset : offset + limit] + rows, total + len(first)
 
     # --- reading ---
 
@@ -197,6 +247,8 @@ class Store:
             HandleGoneError: the bytes are there no more.
             CorruptBlobError: they are not what was acknowledged.
         """
+        if version.growing:
+            return open_growing(self._access, version)
         return open_blob(self._access, version, version.view_blake3 or version.blake3)
 
     def open_raw(self, version: Version) -> BlobReader:
@@ -205,6 +257,8 @@ class Store:
         Raises:
             HandleGoneError, CorruptBlobError: as for :meth:`open_view`.
         """
+        if version.growing:
+            return open_growing(self._access, version)
         return open_blob(self._access, version, version.blake3)
 
     def verify(self, version: Version, *, monitor: Monitor | None = None) -> None:
@@ -300,6 +354,10 @@ class Store:
             schema=len(STEPS),
         )
 
+    def workspace_bytes(self, workspace: str) -> int:
+        """Bytes of all live versions of a workspace; content that is there twice counts twice."""
+        return self._access.read(lambda db: catalog.workspace_bytes(db, workspace))
+
     def check(self, *, deep: bool = False, monitor: Monitor | None = None) -> CheckReport:
         """Compare catalog and files of all workspaces, where ``deep`` hashing every blob.
 
@@ -310,7 +368,3 @@ class Store:
         """
         listener = monitor or SilentMonitor()
         return self._access.write(lambda session: integrity.check(session, listener, deep=deep))
-    def workspace_bytes(self, workspace: str) -> int:
-        """Bytes of all live versions of a workspace; content that is there twice counts twice."""
-        return self._access.read(lambda db: catalog.workspace_bytes(db, workspace))
-
