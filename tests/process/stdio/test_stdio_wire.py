@@ -81,7 +81,9 @@ def test_every_early_request_is_answered_once_and_in_order(rig: Rig) -> None:
     params = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": CLIENT}
     asked = [rig.ask("initialize", params)]
     rig.tell("notifications/initialized")
-    asked += [rig.ask(method) for method in ("ping", "tools/list", "ping", "resources/list", "tools/list")]
+    asked += [
+        rig.ask(method) for method in ("ping", "tools/list", "ping", "resources/subscribe", "tools/list")
+    ]
     last = rig.ask("tools/call", {"name": "read_handle", "arguments": {"handles": ["f9"]}})
     answers = []
     while not answers or answers[-1]["id"] != last:
@@ -168,7 +170,7 @@ PIECES: dict[str, int | None] = {
     '{"jsonrpc":"2.0","id":"ID","method":"tools/call","params":{"name":"x","arguments":{"a":[1]}}}': 0,
     '{"jsonrpc":"2.0","id":ID,"method":"tools/call","params":{}}': -32602,
     '{"jsonrpc":"2.0","id":ID,"method":"tools/list","params":{"cursor":"c"}}': -32602,
-    '{"jsonrpc":"2.0","id":ID,"method":"resources/list"}': -32601,
+    '{"jsonrpc":"2.0","id":ID,"method":"resources/subscribe"}': -32601,
     '{"jsonrpc":"2.0","id":ID,"method":"\\ud800"}': -32601,
     '{"jsonrpc":"2.0","id":ID,"method":"ping","params":7}': -32602,
     '{"jsonrpc":"2.0","id":ID}': -32600,
