@@ -57,6 +57,9 @@ ERROR_KINDS: Final[Mapping[type[errors.OffloadError], ErrorKind]] = {
         "conflict", "The file on disk is not the version the edit was based on.", "Read it again, then edit."
     ),
     errors.NotTextError: ErrorKind("not_text", "The content is binary.", "Export it to a path."),
+    errors.MemberUnreadableError: ErrorKind(
+        "member_unreadable", "The member cannot be unpacked.", "Export the archive and unpack it."
+    ),
     errors.NotEditableError: ErrorKind(
         "not_editable", "The edit would change bytes outside it.", "Edit a whole symbol or whole lines."
     ),
@@ -84,6 +87,9 @@ ERROR_KINDS: Final[Mapping[type[errors.OffloadError], ErrorKind]] = {
     ),
     errors.StoreBusyError: ErrorKind(
         "store_busy", "Another process held the store's lock too long.", "Repeat the call."
+    ),
+    errors.RegistrationError: ErrorKind(
+        "registration", "A client's configuration was left as it is.", "Correct that file, or edit it by hand."
     ),
     errors.OperationCancelledError: ErrorKind(
         "operation_cancelled",
