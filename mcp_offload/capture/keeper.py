@@ -187,10 +187,11 @@ class Keeper:
         if not orders:
             self._arrivals.remove(self._spec.control_fd)
             self._stop("orphaned", at_once=True)
-        elif b"T" in orders:
-            self._cancel()
-        elif self._ended is None:
-            kill_group(self._process.pid, signal.SIGINT)
+        for order in orders:
+            if order == ord("T"):
+                self._cancel()
+            elif self._ended is None:
+                kill_group(self._process.pid, signal.SIGINT)
 
     def _cancel(self) -> None:
         """End the run politely; asked again, at once."""
