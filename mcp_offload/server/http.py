@@ -60,12 +60,13 @@ def make_app(open_service: Callable[[], OffloadService], settings: Settings, htt
     tenants = {name: make_tenant(name, open_service, settings, http) for name in principals.names}
 
     def service_of(request: Request) -> OffloadService:
-        return tenants[request.scope[PRINCIPAL_KEY]].service()
+        return tenants[request.scope[PRINCIPAL_KEY]].service.get()
 
     @asynccontextmanager
     async def running(app: Starlette) -> AsyncGenerator[None]:
         async with AsyncExitStack() as stack:
             for tenant in tenants.values():
+                stack.callback(tenant.service.close)
                 await stack.enter_async_context(tenant.manager.run())
                 stack.callback(tenant.assembly.workshop.stop)
             yield

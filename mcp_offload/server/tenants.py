@@ -30,7 +30,7 @@ class Tenant:
 
     assembly: Assembly
     manager: StreamableHTTPSessionManager
-    service: Callable[[], OffloadService]
+    service: WorkspaceService
 
 
 class SessionBook:
@@ -71,6 +71,12 @@ class WorkspaceService:
                 self._made = self._base().in_workspace(settings.workspace, settings.workspace_bytes)
             return self._made
 
+    def close(self) -> None:
+        """End what the principal still has running; the store stays open."""
+        with self._lock:
+            if self._made is not None:
+                self._made.close()
+
 
 def workspace_of(principal: str, workspace: str) -> str:
     """The key of a principal's own workspace; nobody's is the one that stdio uses."""
@@ -87,7 +93,7 @@ def make_tenant(
         workspace=workspace_of(principal, settings.workspace),
         workspace_bytes=http.principal_bytes if named else settings.workspace_bytes,
     )
-    service = WorkspaceService(base, own).get
-    assembly = assemble(service, own, SessionBook().of)
+    service = WorkspaceService(base, own)
+    assembly = assemble(service.get, own, SessionBook().of)
     manager = StreamableHTTPSessionManager(assembly.server, max_sessions=MOST_SESSIONS)
     return Tenant(assembly, manager, service)

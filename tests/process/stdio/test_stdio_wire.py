@@ -170,7 +170,7 @@ PIECES: dict[str, int | None] = {
     '{"jsonrpc":"2.0","id":"ID","method":"tools/call","params":{"name":"x","arguments":{"a":[1]}}}': 0,
     '{"jsonrpc":"2.0","id":ID,"method":"tools/call","params":{}}': -32602,
     '{"jsonrpc":"2.0","id":ID,"method":"tools/list","params":{"cursor":"c"}}': -32602,
-    '{"jsonrpc":"2.0","id":ID,"method":"resources/subscribe"}': -32601,
+    '{"jsonrpc":"2.0","id":ID,"method":"resources/subscribe","params":{"uri":"offload://here/f1"}}': -32601,
     '{"jsonrpc":"2.0","id":ID,"method":"\\ud800"}': -32601,
     '{"jsonrpc":"2.0","id":ID,"method":"ping","params":7}': -32602,
     '{"jsonrpc":"2.0","id":ID}': -32600,
