@@ -183,15 +183,21 @@ class Keeper:
             self._stop("disk", at_once=True)
 
     def _obey(self) -> None:
-        orders = os.read(self._spec.control_fd, 64)
-        if not orders:
-            self._arrivals.remove(self._spec.control_fd)
-            self._stop("orphaned", at_once=True)
-        for order in orders:
-            if order == ord("T"):
-                self._cancel()
-            elif self._ended is None:
-                kill_group(self._process.pid, signal.SIGINT)
+        """Follow what was ordered; to the last byte, since nothing is told of it again."""
+        while True:
+            try:
+                orders = os.read(self._spec.control_fd, 64)
+            except BlockingIOError:
+                return
+            if not orders:
+                self._arrivals.remove(self._spec.control_fd)
+                self._stop("orphaned", at_once=True)
+                return
+            for order in orders:
+                if order == ord("T"):
+                    self._cancel()
+                elif self._ended is None:
+                    kill_group(self._process.pid, signal.SIGINT)
 
     def _cancel(self) -> None:
         """End the run politely; asked again, at once."""

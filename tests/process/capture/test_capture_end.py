@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable
 
 import psutil
@@ -101,6 +102,18 @@ def test_all_that_was_started_ends_wherever_it_went(start: Start, end: str) -> N
     else:
         getattr(run.supervisor, end)()
     assert run.outcome().ended_by == ("orphaned" if end == "kill" else "cancelled")
+    assert gone(pids)
+
+
+def test_our_end_is_noticed_right_after_an_order(start: Start) -> None:
+    run = start("sh", "-c", STUBBORN)
+    until(lambda: run.output)
+    pids = run.pids()
+    os.kill(run.keeper_pid, signal.SIGSTOP)
+    run.supervisor.interrupt()
+    threading.Timer(0.1, os.kill, (run.keeper_pid, signal.SIGCONT)).start()
+    run.supervisor.kill()
+    assert run.outcome().ended_by == "orphaned"
     assert gone(pids)
 
 
