@@ -89,7 +89,7 @@ ERROR_KINDS: Final[Mapping[type[errors.OffloadError], ErrorKind]] = {
         "store_busy", "Another process held the store's lock too long.", "Repeat the call."
     ),
     errors.RegistrationError: ErrorKind(
-        "registration", "A client's configuration was left as it is.", "Correct that file, or edit it by hand."
+        "registration", "A client's configuration was left as it is.", "Correct it, or edit it by hand."
     ),
     errors.OperationCancelledError: ErrorKind(
         "operation_cancelled",
