@@ -41,8 +41,11 @@ def sessions(page: Path) -> list[tuple[str, str]]:
 
 
 def shown(expected: str) -> re.Pattern[str]:
-    """The expected output as a pattern; ``...`` alone on a line stands for any lines."""
-    parts = [".*" if line == "..." else re.escape(line) for line in expected.split("\n")]
+    """The expected output as a pattern; ``...`` stands for any text in a line, alone on one for any lines."""
+    parts = [
+        ".*" if line == "..." else re.escape(line).replace(r"\.\.\.", "[^\n]*")
+        for line in expected.split("\n")
+    ]
     return re.compile("\n".join(parts), re.DOTALL)
 
 
