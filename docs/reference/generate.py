@@ -45,6 +45,7 @@ RESULTS = {
     "export": [models.ExportResult],
     "list": [models.ListResult, models.ArtifactEntry],
     "release, pin, unpin, purge": [models.ReleaseResult],
+    "run": [models.RunResult],
     "gc": [models.GcResult],
     "stats": [models.StatsResult],
 }
@@ -167,6 +168,7 @@ def _places(name: str) -> str:
         "base_dir": "the current directory",
         "workspace": "the git root or worktree, else the directory",
         "rg_path": "`rg` beside Python, else on `PATH`",
+        "run_environment": "the environment without secrets in `run`, else nothing",
         "failpoints": "none",
     }.get(name, "none")
 
