@@ -155,6 +155,7 @@ class ServiceMachine(RuleBasedStateMachine):
             if name in kept:
                 content = content.replace(functions_of(content)[name].encode(), kept[name].encode())
         self.write(path, content, in_place=in_place)
+        self.look_again(path, names[-1])
 
     @rule(path=st.sampled_from(PATHS), data=st.data())
     @precondition(lambda self: self.disk)
@@ -166,8 +167,7 @@ class ServiceMachine(RuleBasedStateMachine):
             old = data.draw(st.sampled_from(sorted(there)))
             renamed = content.replace(f"def {old}(".encode(), f"def {new[0]}(".encode())
             self.write(path, renamed, in_place=True)
-            for number in [n for n in self.lives() if self.known[n].path == path]:
-                self.read_a_symbol_of(number, old, self.session)
+            self.look_again(path, old)
 
     @rule(path=st.sampled_from(PATHS))
     @precondition(lambda self: self.steps % 9 == 8)  # seldom, so that more can happen to it
@@ -183,6 +183,11 @@ class ServiceMachine(RuleBasedStateMachine):
             (self.root / "new").write_bytes(content)
             os.replace(self.root / "new", target)
         self.disk[path] = content
+
+    def look_again(self, path: str, name: str) -> None:
+        """Read on in the long session, which was shown what was there before."""
+        for number in [n for n in self.lives() if self.known[n].path == path]:
+            self.read_a_symbol_of(number, name, self.session)
 
     # --- storing ---
 
