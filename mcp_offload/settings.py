@@ -68,6 +68,7 @@ class Settings:
         session: name of a session that goes on in other processes, or None for one of this process.
         http: how to serve over HTTP, or None for standard input and output.
         workspace_bytes: most bytes of live versions in the workspace, or None for the store's quota alone.
+        run_allow: commands, or directories of commands, that clients may run; none where it is empty.
         run_environment: variables that commands are run with; what looks like a secret is not among them.
         run_withheld: names of the variables that were left out for that.
         rg_path: absolute path of ripgrep, or None to scan in process.
@@ -92,6 +93,7 @@ class Settings:
     session: str | None = None
     http: HttpSettings | None = None
     workspace_bytes: int | None = None
+    run_allow: tuple[str, ...] = ()
     run_environment: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     run_withheld: tuple[str, ...] = ()
     rg_path: str | None = None

@@ -168,6 +168,7 @@ def _places(name: str) -> str:
         "base_dir": "the current directory",
         "workspace": "the git root or worktree, else the directory",
         "rg_path": "`rg` beside Python, else on `PATH`",
+        "run_allow": "none",
         "run_environment": "the environment without secrets in `run`, else nothing",
         "failpoints": "none",
     }.get(name, "none")
@@ -236,17 +237,19 @@ def json_page() -> str:
 def tools_page() -> str:
     recorded = Path(mcp_offload.server.__file__).with_name("snapshot.json").read_text(encoding="utf-8")
     profiles = json.loads(recorded)["profiles"]
+    run_tool = _run_tool(json.loads(recorded))
     default = {tool["name"] for tool in _tools(profiles["default"])}
     parts = [
         "# Tools\n",
         "What a client lists. Replies are one block of text within `max_tokens`, by default 2,000, and",
     ]
     parts.append("10 KB; what does not fit is one line with a handle for the rest.\n")
-    for tool in _tools(profiles["all"]):
+    for tool in [*_tools(profiles["all"]), run_tool]:
         parts.append(f"## {tool['name']}\n\n{tool['description']}\n")
         hints = tool["annotations"]
         kind = "reads only" if hints["readOnlyHint"] else "writes" if hints["destructiveHint"] else "adds"
         listed = "" if tool["name"] in default else "; listed with `--tools all`"
+        listed = "; listed with `--allow-run`" if tool is run_tool else listed
         parts.append(
             f"{kind.capitalize()}{'; may be repeated' if hints['idempotentHint'] else ''}{listed}.\n"
         )
@@ -258,6 +261,10 @@ def tools_page() -> str:
             parts.append(f"| `{name}` | {_type(schema)} | {_cell(told)} |")
         parts.append("")
     return "\n".join(parts)
+
+
+def _run_tool(recorded: Mapping[str, Any]) -> dict[str, Any]:
+    return dict(recorded["run_tool"][-1]["result"])
 
 
 def _tools(profile: Mapping[str, Any]) -> list[dict[str, Any]]:

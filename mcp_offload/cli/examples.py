@@ -133,6 +133,7 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     "serve": (
         "mcp-offload serve",
         "mcp-offload serve --root ~/project --tools all",
+        "mcp-offload serve --allow-run pytest --allow-run 'npm' --allow-run scripts/",
         "claude mcp add offload -- mcp-offload serve",
     ),
     "run": (

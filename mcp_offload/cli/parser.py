@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from mcp_offload.cli.environment import VARIABLES
 from mcp_offload.cli.examples import DESCRIPTIONS, EXAMPLES, EXIT_STATUSES
-from mcp_offload.cli.run_options import add_run_options
+from mcp_offload.cli.run_options import add_allow_run, add_run_options
 from mcp_offload.cli.serve_options import add_serve_options
 
 KINDS: Final = ("file", "log", "test", "build")
@@ -190,6 +190,7 @@ def _add_running(commands: _Commands) -> None:
     serve = _command(commands, "serve", "speak MCP on standard input and output", variables)
     serve.add_argument("--tools", choices=("default", "all"), help="which tools to list")
     add_serve_options(serve)
+    add_allow_run(serve)
     _add_globals(serve, "roots_after")
     run = _command(commands, "run", "run a command, store what it prints and print the digest of that")
     add_run_options(run)

@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
+from mcp_offload.errors import SettingsError
 from mcp_offload.settings import Settings
 
-ALLOWED_VARIABLE: Final = "MCP_OFFLOAD_RUN_ENV"
+VARIABLES_SEEN: Final = "MCP_OFFLOAD_RUN_ENV"
+COMMANDS_ALLOWED: Final = "MCP_OFFLOAD_ALLOW_RUN"
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
@@ -36,17 +38,40 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quiet", action="store_true", help="show no progress")
 
 
+def add_allow_run(parser: argparse.ArgumentParser) -> None:
+    """Add to the parser of serve which commands clients may run."""
+    parser.add_argument(
+        "--allow-run",
+        metavar="PATTERN",
+        action="append",
+        default=[],
+        help="let clients run a command (pytest), those of a directory (bin/) or any (*); repeatable",
+    )
+
+
 def with_run_environment(
     settings: Settings, args: argparse.Namespace, environ: Mapping[str, str]
 ) -> Settings:
-    """The settings with the variables that commands get, for what runs commands."""
-    if args.command != "run":
+    """The settings with the variables that commands get, for what runs commands; and which a server runs.
+
+    Raises:
+        SettingsError: commands are allowed to everybody who reaches a port.
+    """
+    allow = ()
+    if args.command == "serve":
+        allow = (*args.allow_run, *_listed(environ.get(COMMANDS_ALLOWED)))
+        if allow and settings.http is not None:
+            raise SettingsError("Commands are run for the one client of a server on stdio, not over HTTP.")
+    if args.command != "run" and not allow:
         return settings
     from mcp_offload.capture.environment import scrub
 
-    allowed = [*args.env, *filter(None, environ.get(ALLOWED_VARIABLE, "").split(","))]
-    seen = scrub(environ, allowed)
-    return replace(settings, run_environment=seen.variables, run_withheld=seen.withheld)
+    seen = scrub(environ, [*getattr(args, "env", ()), *_listed(environ.get(VARIABLES_SEEN))])
+    return replace(settings, run_allow=allow, run_environment=seen.variables, run_withheld=seen.withheld)
+
+
+def _listed(variable: str | None) -> tuple[str, ...]:
+    return tuple(part for part in (variable or "").split(",") if part)
 
 
 def _positive(text: str) -> float:

@@ -19,9 +19,10 @@ def serve_stdio(settings: Settings) -> int:
     still be running.
     """
     recorded = files("mcp_offload.server").joinpath("snapshot.json").read_bytes()
-    return serve(
-        load_snapshot(recorded, settings.tools, structured=settings.structured), StdioBackend(settings)
+    snapshot = load_snapshot(
+        recorded, settings.tools, structured=settings.structured, run=bool(settings.run_allow)
     )
+    return serve(snapshot, StdioBackend(settings))
 
 
 def serve_http(settings: Settings, http: HttpSettings) -> int:

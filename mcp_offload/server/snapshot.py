@@ -39,9 +39,17 @@ def envelope_params(version: str) -> Json:
     return {"_meta": {VERSION_KEY: version, CAPABILITIES_KEY: {}, CLIENT_KEY: _CLIENT}}
 
 
-def snapshot_server(profile: ToolProfile) -> Server[Any]:
+def snapshot_server(profile: ToolProfile, *, run: bool = False) -> Server[Any]:
     """The real server with a service that cannot be used: lists and greetings never need one."""
-    settings = Settings(store_dir="/", state_dir="/", roots=(), base_dir="/", workspace="", tools=profile)
+    settings = Settings(
+        store_dir="/",
+        state_dir="/",
+        roots=(),
+        base_dir="/",
+        workspace="",
+        tools=profile,
+        run_allow=("*",) if run else (),
+    )
     return assemble(_no_service, settings).server
 
 
@@ -93,6 +101,18 @@ async def record_profile(profile: ToolProfile) -> Json:
     return {"initialize": initialize, "discover": discover, "lists": grouped}
 
 
+async def record_run_tool() -> list[Json]:
+    """The tool that is listed last where commands may be run."""
+    tools: dict[str, Json] = {}
+    for version in HANDSHAKE_PROTOCOL_VERSIONS:
+        requests: list[tuple[str, Json]] = [("initialize", initialize_params(version)), ("tools/list", {})]
+        tools[version] = (await ask(snapshot_server("default", run=True), requests))[1]["tools"][-1]
+    for version in MODERN_PROTOCOL_VERSIONS:
+        requests = [("tools/list", envelope_params(version))]
+        tools[version] = (await ask(snapshot_server("default", run=True), requests))[0]["tools"][-1]
+    return _grouped(tools)
+
+
 def _grouped(results: dict[str, Json]) -> list[Json]:
     """Versions with the same answer share it."""
     groups: list[Json] = []
@@ -112,6 +132,7 @@ async def record() -> Json:
         "handshake_versions": list(HANDSHAKE_PROTOCOL_VERSIONS),
         "envelope_versions": list(MODERN_PROTOCOL_VERSIONS),
         "profiles": {profile: await record_profile(profile) for profile in PROFILES},
+        "run_tool": await record_run_tool(),
     }
 
 

@@ -22,6 +22,7 @@ from mcp_offload.errors import (
 )
 from mcp_offload.handle import ArtifactRef, parse_handle
 from mcp_offload.models import JobEntry, JobsResult, Monitor, RunResult
+from mcp_offload.service.allowed import require_allowed
 from mcp_offload.service.context import Context, handle_of
 from mcp_offload.service.run_result import output_parts, run_result
 from mcp_offload.service.settle import settle, settle_ended
@@ -42,6 +43,7 @@ class Request:
         shell: ``argv`` is one line for the system's shell.
         name: of the artifact; None = the command line.
         stdin_fd: what it reads; None = nothing.
+        only_allowed: refuse what the settings do not allow clients to run.
     """
 
     argv: Sequence[str]
@@ -52,6 +54,7 @@ class Request:
     max_output_bytes: int | None = None
     max_memory_bytes: int | None = None
     stdin_fd: int | None = None
+    only_allowed: bool = False
 
 
 class Job:
@@ -161,7 +164,8 @@ class Jobs:
             if seconds is not None and waited >= seconds:
                 return False
             lines = self._lines(number)
-            monitor.advance(lines, None, f"lines, {self._age(number):.0f} s")
+            # Time goes on where lines do not, and a client may take silence for a hang.
+            monitor.advance(int(self._age(number)), None, f"{lines:,} lines, second")
             patience = _REPORT_SECONDS if seconds is None else min(_REPORT_SECONDS, seconds - waited)
             self._pause(number, patience)
         job = self._own.get(number)
@@ -258,6 +262,8 @@ def _command(ctx: Context, request: Request) -> Command:
     if not ctx.roots.is_directory(place):
         raise SourceUnreadableError(f"{place.absolute} is not a directory to run a command in.")
     argv = shell_argv(argv[0]) if request.shell else argv
+    if request.only_allowed:
+        require_allowed(argv[0], place.absolute, ctx.settings)
     return Command(argv, place.absolute, ctx.settings.run_environment)
 
 

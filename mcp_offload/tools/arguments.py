@@ -9,6 +9,7 @@ for absent, ``handle`` for ``handles``) and refuses everything else by name.
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Final, Literal, TypeVar, cast
 
@@ -147,6 +148,40 @@ class ReleaseArguments(ToolArguments):
     action: Annotated[
         Literal["release", "pin", "unpin"], Field(description="default release; pin keeps from expiring")
     ] = "release"
+
+
+class RunArguments(ToolArguments):
+    """Arguments of ``run_command``."""
+
+    slips: ClassVar[Mapping[str, str]] = {"argv": "command", "cmd": "command", "timeout": "timeout_seconds"}
+
+    command: Annotated[Handles, Field(description="argv, no shell")] = []
+    shell: Annotated[bool, Field(description="command is one line for sh")] = False
+    cwd: str | None = None
+    timeout_seconds: Annotated[float | None, Field(ge=1, description="end it then")] = None
+    wait_seconds: Annotated[float, Field(ge=0, le=3600, description="default 30; it runs on after")] = 30
+    job: Annotated[str | None, _text("instead: handle of a run to wait for")] = None
+    cancel: Annotated[bool, Field(description="end that job")] = False
+
+    @model_validator(mode="after")
+    def _one_of_two(self) -> RunArguments:
+        if bool(self.command) == (self.job is not None):
+            raise InvalidArgumentError("Give command, or the job of one that runs.")
+        if self.cancel and self.job is None:
+            raise InvalidArgumentError("cancel ends a job; give its handle as job.")
+        return self
+
+    @property
+    def argv(self) -> list[str]:
+        """The program and its arguments; one string with spaces is what was typed, in words."""
+        if self.shell:
+            return [" ".join(self.command)]
+        if len(self.command) == 1 and " " in self.command[0]:
+            try:
+                return shlex.split(self.command[0])
+            except ValueError:
+                raise InvalidArgumentError("A quotation in command is not closed.") from None
+        return self.command
 
 
 def listed_schema(model: type[ToolArguments]) -> dict[str, Any]:

@@ -132,12 +132,26 @@ TOOLS: Final[Mapping[str, ToolSpec]] = {
 }
 
 
-def tools_of(profile: ToolProfile) -> dict[str, ToolSpec]:
-    """The tools that ``profile`` lists, in the order in which they are listed."""
-    return {name: spec for name, spec in TOOLS.items() if profile == "all" or spec.profile == "default"}
+RUN_TOOL: Final[Mapping[str, ToolSpec]] = {
+    "run_command": ToolSpec(
+        "Run a command",
+        "Run a command; its output is stored, you get its digest and a handle. While it runs read l9#L-20.",
+        args.RunArguments,
+        ToolAnnotations(
+            read_only_hint=False, destructive_hint=True, idempotent_hint=False, open_world_hint=True
+        ),
+    ),
+}
+"""Listed last, and only where an operator allows commands."""
 
 
-def listed_tools(profile: ToolProfile, *, structured: bool = False) -> list[Tool]:
+def tools_of(profile: ToolProfile, *, run: bool = False) -> dict[str, ToolSpec]:
+    """The tools that ``profile`` lists, in the order in which they are listed; ``run``: commands too."""
+    tools = {name: spec for name, spec in TOOLS.items() if profile == "all" or spec.profile == "default"}
+    return {**tools, **RUN_TOOL} if run else tools
+
+
+def listed_tools(profile: ToolProfile, *, structured: bool = False, run: bool = False) -> list[Tool]:
     """The tool definitions as sent; ``structured``: with the schemas of their results."""
     return [
         Tool(
@@ -149,5 +163,5 @@ def listed_tools(profile: ToolProfile, *, structured: bool = False) -> list[Tool
             annotations=spec.annotations,
             _meta=spec.hints,
         )
-        for name, spec in tools_of(profile).items()
+        for name, spec in tools_of(profile, run=run).items()
     ]

@@ -15,6 +15,7 @@ from mcp_offload.models import (
     OutlineResult,
     ReadResult,
     ReleaseResult,
+    RunResult,
     SearchResult,
     StoreManyResult,
     StoreResult,
@@ -43,6 +44,7 @@ Result = (
     | ExportResult
     | ListResult
     | ReleaseResult
+    | RunResult
 )
 
 
@@ -96,6 +98,8 @@ def perform(call: Call, given: args.ToolArguments) -> Result:
             return call.service.diff(given.before, given.after, **call.reading)
         case args.ExportArguments():
             return call.service.export(given.handle, given.path, overwrite=given.overwrite, **call.running)
+        case args.RunArguments():
+            return _run(call, given)
         case _:
             return _manage(call, given)
 
@@ -109,6 +113,26 @@ def _store(call: Call, given: args.StoreArguments) -> StoreResult | StoreManyRes
         at_once_bytes=AT_ONCE_BYTES,
         monitor=call.monitor,
     )
+
+
+def _run(call: Call, given: args.RunArguments) -> RunResult:
+    """Run a command, or wait for one that runs. A cancellation of the call ends what the call started."""
+    from mcp_offload.service.jobs import Request
+
+    runs = call.service.runs
+    if given.job is not None:
+        if given.cancel:
+            runs.cancel(given.job)
+        runs.wait(given.job, given.wait_seconds, call.monitor)
+        return runs.result(given.job, call.monitor)
+    request = Request(
+        argv=given.argv,
+        cwd=given.cwd,
+        shell=given.shell,
+        timeout_seconds=given.timeout_seconds,
+        only_allowed=True,
+    )
+    return runs.run(request, given.wait_seconds, call.monitor)
 
 
 def _search(call: Call, given: args.SearchArguments) -> SearchResult | SymbolHits:

@@ -13,12 +13,13 @@ from mcp_offload.models import (
     MapResult,
     OutlineResult,
     ReleaseResult,
+    RunResult,
     SearchResult,
     StoreManyResult,
     StoreResult,
     SymbolHits,
 )
-from mcp_offload.service import jsonable, render
+from mcp_offload.service import jsonable, render, render_run
 from mcp_offload.tools.arguments import ReleaseArguments, ToolArguments
 from mcp_offload.tools.perform import Result
 
@@ -42,6 +43,8 @@ def present_text(given: ToolArguments, result: Result) -> str:
             return render.edit_text(result)
         case DiffResult():
             return render.diff_text(result)
+        case RunResult():
+            return render_run.run_text(result)
         case ExportResult() | ListResult() | ReleaseResult():
             return _managed_text(given, result)
 

@@ -73,7 +73,7 @@ class ToolRunner:
         self._session_of = session_of
         self._workshop = workshop
         self._settings = settings
-        self._tools = tools_of(settings.tools)
+        self._tools = tools_of(settings.tools, run=bool(settings.run_allow))
         self._slug = workspace_slug(settings.workspace)
 
     async def list_tools(self, ctx: _Context, params: PaginatedRequestParams | None) -> ListToolsResult:
@@ -84,7 +84,8 @@ class ToolRunner:
         """
         if params is not None and params.cursor is not None:
             raise MCPError(INVALID_PARAMS, "Unknown cursor: all tools are on the first page")
-        tools = listed_tools(self._settings.tools, structured=self._settings.structured)
+        settings = self._settings
+        tools = listed_tools(settings.tools, structured=settings.structured, run=bool(settings.run_allow))
         return ListToolsResult(tools=tools)
 
     async def call_tool(self, ctx: _Context, params: CallToolRequestParams) -> CallToolResult:

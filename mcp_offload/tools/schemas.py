@@ -22,6 +22,7 @@ _RESULTS: Final[Mapping[str, tuple[type, ...]]] = {
     "export_handle": (models.ExportResult,),
     "list_artifacts": (models.ListResult,),
     "release_handles": (models.ReleaseResult,),
+    "run_command": (models.RunResult,),
 }
 
 

@@ -42,16 +42,21 @@ class Snapshot:
     envelope_versions: tuple[str, ...]
 
 
-def load_snapshot(data: str | bytes, profile: str, *, structured: bool = False) -> Snapshot:
+def load_snapshot(
+    data: str | bytes, profile: str, *, structured: bool = False, run: bool = False
+) -> Snapshot:
     """Read the recorded answers of one tool profile.
 
     ``structured``: without the list of tools, which then has schemas that are not recorded.
+    ``run``: with the tool that runs commands.
 
     Raises:
         KeyError, ValueError: the file is not one that the generator wrote.
     """
     recorded = json.loads(data)
     one = recorded["profiles"][profile]
+    if run:
+        _add_tool(one["lists"]["tools/list"], _by_version(recorded["run_tool"]))
     return Snapshot(
         initialize=one["initialize"],
         discover=one["discover"],
@@ -63,6 +68,13 @@ def load_snapshot(data: str | bytes, profile: str, *, structured: bool = False) 
         handshake_versions=tuple(recorded["handshake_versions"]),
         envelope_versions=tuple(recorded["envelope_versions"]),
     )
+
+
+def _add_tool(groups: list[JsonObject], tools: dict[str, JsonObject]) -> None:
+    """Append to each list of tools one more, as its protocol versions have it; in place."""
+    for group in groups:
+        result = cast("dict[str, list[JsonObject]]", group["result"])
+        result["tools"].append(tools[cast("list[str]", group["versions"])[0]])
 
 
 def _by_version(groups: list[JsonObject]) -> dict[str, JsonObject]:

@@ -121,6 +121,7 @@ def test_every_variable_reaches_the_settings(tmp_path: Path) -> None:
         "MCP_OFFLOAD_MAX_TOKENS": "105",
         "MCP_OFFLOAD_MAX_REPLY_BYTES": "1006",
         "MCP_OFFLOAD_RG": str(program),
+        "MCP_OFFLOAD_ALLOW_RUN": "make",  # see test_run_options
         "MCP_OFFLOAD_RUN_ENV": "A,B_*",  # of run alone
         "MCP_OFFLOAD_FAILPOINTS": "a=kill,b=error",
     }

@@ -68,6 +68,20 @@ def test_the_front_and_the_sdk_discover_and_list_alike(profile: ToolProfile, ver
     assert front == anyio.run(ask, snapshot_server(profile), requests)
 
 
+@PROFILE
+@pytest.mark.parametrize("version", [*HANDSHAKE_PROTOCOL_VERSIONS, *MODERN_PROTOCOL_VERSIONS])
+def test_the_tool_that_runs_commands_is_listed_alike_where_it_is_allowed(
+    profile: ToolProfile, version: str
+) -> None:
+    requests: list[tuple[str, dict[str, Any]]] = [("tools/list", envelope_params(version))]
+    if version in HANDSHAKE_PROTOCOL_VERSIONS:
+        requests = [("initialize", initialize_params(version)), ("tools/list", {})]
+    handshake = Handshake(load_snapshot(SNAPSHOT_PATH.read_bytes(), profile, run=True))
+    front = [_front(handshake, method, params) for method, params in requests]
+    assert front == anyio.run(ask, snapshot_server(profile, run=True), requests)
+    assert "run_command" in str(front[-1])
+
+
 def test_the_greeting_names_this_release() -> None:
     snapshot = load_snapshot(SNAPSHOT_PATH.read_bytes(), "default")
     assert snapshot.initialize["serverInfo"] == {
