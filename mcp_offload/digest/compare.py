@@ -45,7 +45,9 @@ def _outcomes(digest: Digest) -> dict[str, str]:
 def _alias(name: str, known: Mapping[str, str]) -> bool:
     if name in known:
         return True
-    short = name.split("::")[-1].split(" ")[-1]
+    short = name.split("::")[-1]
+    if not short.endswith(")"):  # in "test_a (module.Class)" the last word is no test
+        short = short.split(" ")[-1]
     return any(other.endswith(short) and outcome in _BAD for other, outcome in list(known.items())[:2000])
 
 

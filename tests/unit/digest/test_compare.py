@@ -46,3 +46,13 @@ def test_a_failure_absent_from_a_cut_run_is_not_called_fixed() -> None:
     before, after = digest(_run(("a", "FAILED"))), digest(START + b"collected 1 item\n")
     found = compare(before, after)
     assert (found.fixed, found.gone) == ((), ("tests/t.py::a",))
+
+
+def test_two_failures_of_one_class_are_two_tests() -> None:
+    block = "======\nFAIL: {0} (mod.Case)\n------\nTraceback (most recent call last):\n"
+    block += '  File "/srv/mod.py", line 4, in {0}\n    self.assertEqual(1, 2)\nAssertionError: 1 != 2\n\n'
+    block = block.replace("======", "=" * 70).replace("------", "-" * 70)
+    tail = "-" * 70 + "\nRan 2 tests in 0.001s\n\n"
+    before = "FF\n" + block.format("test_a") + block.format("test_b") + tail + "FAILED (failures=2)\n"
+    found = compare(digest(before.encode()), digest(("..\n" + tail + "OK\n").encode()))
+    assert [name.split(" ")[0] for name in found.fixed] == ["test_a", "test_b"]
