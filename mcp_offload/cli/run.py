@@ -6,6 +6,7 @@ import argparse
 import os
 import signal
 import stat
+import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Final
@@ -52,6 +53,7 @@ def _run(args: argparse.Namespace, service: OffloadService, monitor: Monitor) ->
         stdin_fd=_readable_input(),
     )
     handle = service.runs.start(request)
+    threading.Thread(target=service.runs.warm_up, name="warm-up", daemon=True).start()
     with _signals_passed_on(service, handle):
         service.runs.wait(handle, None, monitor)
     return service.runs.result(handle, SilentMonitor())

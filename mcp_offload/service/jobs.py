@@ -24,7 +24,6 @@ from mcp_offload.handle import ArtifactRef, parse_handle
 from mcp_offload.models import JobEntry, JobsResult, Monitor, RunResult
 from mcp_offload.service.allowed import require_allowed
 from mcp_offload.service.context import Context, handle_of
-from mcp_offload.service.run_result import output_parts, run_result
 from mcp_offload.service.settle import settle, settle_ended
 from mcp_offload.settings import GIB
 from mcp_offload.store import Growing
@@ -143,11 +142,21 @@ class Jobs:
         Raises:
             InvalidArgumentError: the handle is not that of a run.
         """
+        from mcp_offload.service.run_result import run_result
+
         return run_result(self._ctx, handle, monitor)
 
     def output(self, handle: str) -> list[tuple[bool, bytes]]:
         """The output of a finished run in order; each piece says whether it came from standard error."""
+        from mcp_offload.service.run_result import output_parts
+
         return output_parts(self._ctx, handle)
+
+    def warm_up(self) -> None:
+        """Load what telling of a run takes, some tenths of a second, while the command runs."""
+        from mcp_offload.service import run_result
+
+        self._ctx.counter.count(run_result.__name__)
 
     def wait(self, handle: str, seconds: float | None, monitor: Monitor) -> bool:
         """Wait until a run is over, or so long; True where it is over.
