@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from mcp_offload.handle import Handle, format_handle, parse_handle
     from mcp_offload.models import (
         ArtifactEntry,
+        CardResult,
         CauseEntry,
         DiffResult,
         DigestResult,
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
         ReadResult,
         ReleaseResult,
         Rest,
+        RunDiff,
         RunResult,
         SearchResult,
         SkippedFile,
@@ -80,6 +82,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "ArtifactEntry",
+    "CardResult",
     "CauseEntry",
     "ConflictError",
     "DiffResult",
@@ -108,6 +111,7 @@ __all__ = [
     "ReadResult",
     "ReleaseResult",
     "Rest",
+    "RunDiff",
     "RunResult",
     "SearchResult",
     "Session",

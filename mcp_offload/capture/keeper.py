@@ -39,10 +39,11 @@ from mcp_offload.capture.processes import (
 )
 
 _READ_BYTES: Final = 1 << 16
-_DRAIN_SECONDS: Final = 1.0
+_DRAIN_SECONDS: Final = 2.0
 _MEMORY_EVERY_SECONDS: Final = 0.2
 _KILLING_SECONDS: Final = 5.0
 _BETWEEN_KILLS_SECONDS: Final = 0.01
+_LEAVING_SECONDS: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +261,12 @@ class Keeper:
             kill_group(self._process.pid, signal.SIGKILL)
             self._kill_everything()
             return False
+        # Who has closed its output may still be on its way out.
+        give_up_at = time.monotonic() + (0.0 if self._pipes else _LEAVING_SECONDS)
         self._reap()
+        while time.monotonic() < give_up_at and kill_group(self._process.pid, 0):
+            time.sleep(_BETWEEN_KILLS_SECONDS)
+            self._reap()
         return kill_group(self._process.pid, signal.SIGKILL)
 
     def _wake_on_signals(self) -> int:

@@ -35,8 +35,8 @@ def _prctl(option: int, value: int) -> None:
         ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
-def kill_group(group: int, signal: Signals) -> bool:
-    """Send a signal to a process group; False where there is no such group."""
+def kill_group(group: int, signal: Signals | int) -> bool:
+    """Send a signal to a process group (0: only look); False where there is no such group."""
     try:
         os.killpg(group, signal)
     except ProcessLookupError:
