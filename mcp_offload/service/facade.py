@@ -55,6 +55,8 @@ from mcp_offload.tokens import LARGE_BYTES
 if TYPE_CHECKING:
     from mcp_offload.service.jobs import Jobs
 
+# A larger log takes seconds to digest, and whoever stores it wants to hear that it is stored.
+DIGESTED_BYTES = 128 << 20
 UNLIMITED = 1 << 60
 _DIGESTED = ("l", "t")
 _SILENT = SilentMonitor()
@@ -102,7 +104,8 @@ class OffloadService:
         """Store a file, directory or glob by path, or content (bytes may come in chunks).
 
         What is larger than ``at_once_bytes`` is neither counted nor digested before this returns, so that
-        the caller hears of it at once; the outline has both. None: counted up to 4 MB, digested always.
+        the caller hears of it at once; the outline has both. None: counted up to 4 MB, digested up to
+        128 MiB.
 
         Raises:
             InvalidArgumentError: both or neither of ``source`` and ``content``.
@@ -116,7 +119,7 @@ class OffloadService:
         else:
             count_bytes = _least(at_once_bytes, LARGE_BYTES)
             result = store_content(self._ctx, _chunks(content), named, monitor, count_bytes)
-        if isinstance(result, StoreManyResult) or result.bytes > _least(at_once_bytes, result.bytes):
+        if isinstance(result, StoreManyResult) or result.bytes > _least(at_once_bytes, DIGESTED_BYTES):
             return result
         if result.kind not in _DIGESTED or result.binary:
             return self._with_card(result, monitor)

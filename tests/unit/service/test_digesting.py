@@ -189,3 +189,16 @@ def test_lines_of_two_runs_are_compared_as_text_when_asked_for(
     diff = service.diff("t1#L1-30", "t2#L1-30")
     assert diff.runs is None
     assert "0.07s" in diff.text
+
+
+def test_a_very_large_log_is_acknowledged_before_it_is_digested(
+    service: OffloadService, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mcp_offload.service.facade.DIGESTED_BYTES", len(LOG) - 1)
+    (project / "test.log").write_text(LOG, encoding="utf-8")
+    result = service.store("test.log")
+    assert isinstance(result, StoreResult)
+    assert result.digest is None
+    outline = service.outline(result.handle)
+    assert isinstance(outline, OutlineResult)
+    assert digest_of(outline).totals["failed"] == 2
