@@ -26,8 +26,6 @@ from mcp_offload.service.view import View
 
 #: Below this a search in process is done before a process has started.
 FROM_BYTES: Final = 8 * 1024 * 1024
-#: Up to this a file is mapped by ripgrep, which is faster but counts towards its resident memory.
-MAPPED_UP_TO_BYTES: Final = 256 * 1024 * 1024
 #: Address space ripgrep may use beyond what it maps; a line longer than half of it makes it fail.
 MEMORY_BYTES: Final = 512 * 1024 * 1024
 
@@ -118,10 +116,9 @@ def _candidates(
     """
     assert view.path is not None
     first_line = LineNumbers(view).at(span.start_byte)
-    mapped = span.start_byte == 0 and view.size_bytes <= MAPPED_UP_TO_BYTES
-    command = _command(rg_path, matcher, limit, view.path if mapped else None)
+    command = _command(rg_path, matcher, limit)
     with _running(command, view.path, span.start_byte) as process:
-        _limit_memory(process.pid, MEMORY_BYTES + (view.size_bytes if mapped else 0))
+        _limit_memory(process.pid, MEMORY_BYTES)
         for line in _lines(process, span, monitor):
             number, offset = _parse(line)
             yield _Candidate(first_line + number - 1, span.start_byte + offset)
@@ -130,7 +127,7 @@ def _candidates(
         raise _Failed(f"it ended with status {status}")
 
 
-def _command(rg_path: str, matcher: Matcher, limit: int, mapped: str | None) -> list[str]:
+def _command(rg_path: str, matcher: Matcher, limit: int) -> list[str]:
     assert matcher.ripgrep is not None
     return [
         rg_path,
@@ -141,7 +138,8 @@ def _command(rg_path: str, matcher: Matcher, limit: int, mapped: str | None) -> 
         "--max-columns=1",
         *((f"--max-count={limit}",) if matcher.ripgrep_exact else ()),
         *(f"--regexp={expression}" for expression in matcher.ripgrep),
-        *(("--mmap", "--", mapped) if mapped else ("--no-mmap", "--", "-")),
+        # Reading is faster than mapping here: a file just written makes for many page faults.
+        *("--no-mmap", "--", "-"),
     ]
 
 

@@ -97,7 +97,7 @@ PATTERN = st.one_of(
 )
 
 
-@given(CONTENT, st.lists(PATTERN, min_size=4, max_size=4), st.booleans())
+@given(CONTENT, st.lists(PATTERN, min_size=4, max_size=4))
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_both_engines_give_the_same_hits(
     monkeypatch: pytest.MonkeyPatch,
@@ -105,10 +105,8 @@ def test_both_engines_give_the_same_hits(
     folder: Path,
     content: bytes,
     patterns: list[str],
-    mapped: bool,
 ) -> None:
     monkeypatch.setattr(rg, "FROM_BYTES", 0)
-    monkeypatch.setattr(rg, "MAPPED_UP_TO_BYTES", 10**9 if mapped else -1)
     for pattern in patterns:
         both(content, pattern, ripgrep, folder)
 
