@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
@@ -93,11 +93,13 @@ def store_file(
 ) -> tuple[Artifact, Version, bool]:
     """Store one file as the newest version of its artifact; the same bytes give the same version."""
     known = ctx.store.artifact_by_path(ctx.settings.workspace, path.absolute)
-    on_disk = _disk_version(ctx, known) if known is not None else None
+    live = {v.version: v for v in ctx.store.versions(known.workspace, known.number)} if known else {}
+    on_disk = _disk_version(live)
     fd = ctx.roots.open_file(path)
     try:
         if known is not None and on_disk is not None and _certainly_unchanged(on_disk, fd):
-            return known, ctx.store.version(known.workspace, known.number, None), False
+            latest = live.get(known.latest) or ctx.store.version(known.workspace, known.number, None)
+            return known, latest, False
         return _store_open_file(ctx, path, fd, (known, on_disk), named, monitor)
     finally:
         os.close(fd)
@@ -148,10 +150,9 @@ def version_tokens(ctx: Context, version: Version, *, count: bool) -> int | None
 # --- one file -----------------------------------------------------------------------------------
 
 
-def _disk_version(ctx: Context, known: Artifact) -> Version | None:
+def _disk_version(live: Mapping[int, Version]) -> Version | None:
     """The newest version that was read from or written to the file; later ones are store-only edits."""
-    stamped = [v for v in ctx.store.versions(known.workspace, known.number) if v.stamp is not None]
-    return max(stamped, key=lambda v: v.version, default=None)
+    return live[max(stamped)] if (stamped := [n for n, v in live.items() if v.stamp is not None]) else None
 
 
 def _certainly_unchanged(on_disk: Version, fd: int) -> bool:
