@@ -17,6 +17,7 @@ _DIRECTORIES: Final = frozenset({"store", "state", "roots_before", "roots_after"
 def completion_script(shell: str) -> str:
     """A script that completes commands, options, and files where a path or handle may stand."""
     parser = build_parser()
+    # shtab reads an attribute that argparse's own type does not declare.
     for action in _actions(parser):
         if action.dest in _FILES:
             action.complete = shtab.FILE  # type: ignore[attr-defined]

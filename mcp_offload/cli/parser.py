@@ -23,6 +23,7 @@ class _Parser(argparse.ArgumentParser):
 
     def __init__(self, **options: object) -> None:
         options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        # Options are passed through untouched; argparse itself refuses those it does not know.
         super().__init__(allow_abbrev=False, **options)  # type: ignore[arg-type]
 
 

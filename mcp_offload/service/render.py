@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from mcp_offload.cards.model import size_text
 from mcp_offload.models import (
     ArtifactEntry,
     DiffResult,
@@ -50,18 +51,6 @@ SHOWN_SKIPPED = 5
 SHOWN_STORED = 20
 SHOWN_CHANGES = 20
 SHOWN_TESTS = 15
-
-
-def size_text(size_bytes: int) -> str:
-    """``812 B``, ``4.1 kB``, ``36 MB``: three significant figures at most, decimal units."""
-    if size_bytes < 1000:
-        return f"{size_bytes} B"
-    value, units = size_bytes / 1000, ["kB", "MB", "GB", "TB"]
-    while value >= 999.5 and len(units) > 1:
-        value /= 1000
-        units.pop(0)
-    unit = units[0]
-    return f"{value:.1f} {unit}" if value < 9.95 else f"{value:.0f} {unit}"
 
 
 def outline_line(entry: SymbolEntry | MapEntry) -> str:

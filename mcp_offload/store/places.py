@@ -29,7 +29,7 @@ def default_store_dir(env: Mapping[str, str], uid: int, *, darwin: bool = False)
         return os.path.join(env["TMPDIR"], "mcp-offload")
     own = f"mcp-offload-{uid}"
     # Shared directories are safe for a directory of our own, whose owner and mode are checked.
-    places = [f"/var/tmp/{own}", f"/tmp/{own}"]  # noqa: S108
+    places = [f"/var/tmp/{own}", f"/tmp/{own}"]  # noqa: S108 - as said above
     cache = _home_dir(env, "XDG_CACHE_HOME", ".cache")
     if cache is not None:
         places.append(os.path.join(cache, "mcp-offload", "store"))
