@@ -13,7 +13,7 @@ JOBS ?= 2
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
 
-.PHONY: help setup demo test test-fast coverage check lint formatting types layers spelling architecture \
+.PHONY: help setup demo test test-fast test-clients test-serving coverage check lint formatting types layers spelling architecture \
 	format bench docs generate clean
 
 help: ## show the targets
@@ -42,7 +42,13 @@ test: $(VENV)/.stamp-dev ## run every test but the benchmarks
 	@$(BIN)/python -m pytest -n $(JOBS) $(PYTEST_ARGS)
 
 test-fast: $(VENV)/.stamp-dev ## run the tests that start no process and take no time
-	@$(BIN)/python -m pytest -n $(JOBS) -m "not (bench or process or slow or corpus)" $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -n $(JOBS) -m "not (bench or process or slow or corpus or clients or serving)" $(PYTEST_ARGS)
+
+test-clients: $(VENV)/.stamp-dev ## run real clients and frameworks, in environments made for them in .venvs
+	@$(BIN)/python -m pytest -m clients $(PYTEST_ARGS)
+
+test-serving: $(VENV)/.stamp-dev ## run a real vLLM on the CPU, in an environment made for it in .venvs
+	@$(BIN)/python -m pytest -m serving $(PYTEST_ARGS)
 
 coverage: $(VENV)/.stamp-dev ## run every test and show the lines none of them ran
 	@$(BIN)/python -m pytest -n $(JOBS) --cov --cov-report=term-missing $(PYTEST_ARGS)
@@ -85,4 +91,4 @@ generate: $(VENV)/.stamp-dev ## record the answers that the front gives at once 
 	@$(BIN)/python -m mcp_offload.server.snapshot
 
 clean: ## remove the environment and every cache
-	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage*
+	rm -rf $(VENV) .venvs build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage*
