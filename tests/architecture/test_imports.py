@@ -14,13 +14,15 @@ from pathlib import Path
 import pytest
 
 import mcp_offload
+import serving
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGE = ROOT / "mcp_offload"
+PACKAGES = {"mcp_offload": mcp_offload, "serving": serving}
 
 HEAVY = [
     *("mcp", "mcp_types", "pydantic", "asyncio", "anyio"),
     *("apsw", "blake3", "pathspec", "re2", "toktok", "tree_sitter", "shtab", "ruamel"),
+    *("starlette", "uvicorn", "httpx2", "matplotlib", "numpy", "torch", "vllm"),
 ]
 
 
@@ -32,24 +34,31 @@ def _loaded_after(statement: str, names: list[str]) -> list[str]:
     return loaded
 
 
-def test_importing_the_package_loads_nothing_heavy() -> None:
-    assert _loaded_after("import mcp_offload", HEAVY) == []
+@pytest.mark.parametrize("package", PACKAGES)
+def test_importing_a_package_loads_nothing_heavy(package: str) -> None:
+    assert _loaded_after(f"import {package}", HEAVY) == []
 
 
 def test_the_check_would_see_a_heavy_import() -> None:
     assert _loaded_after("import asyncio", HEAVY) == ["asyncio"]
 
 
-@pytest.mark.parametrize("module", ["mcp_offload.__main__", "mcp_offload.cli.main", "mcp_offload.server"])
+@pytest.mark.parametrize(
+    "module", ["mcp_offload.__main__", "mcp_offload.cli.main", "mcp_offload.server", "serving.cli.main"]
+)
 def test_what_serving_imports_first_loads_nothing_heavy(module: str) -> None:
     assert _loaded_after(f"import {module}", HEAVY) == []
 
 
 def _exporting_modules() -> list[types.ModuleType]:
-    """Every importable module of the package that states what it exports."""
-    names = [info.name for info in pkgutil.walk_packages([str(PACKAGE)], "mcp_offload.")]
+    """Every importable module of the packages that states what it exports."""
+    names = [
+        info.name
+        for package in PACKAGES
+        for info in pkgutil.walk_packages([str(ROOT / package)], f"{package}.")
+    ]
     modules = [importlib.import_module(name) for name in names if not name.endswith("__main__")]
-    return [module for module in [mcp_offload, *modules] if hasattr(module, "__all__")]
+    return [module for module in [*PACKAGES.values(), *modules] if hasattr(module, "__all__")]
 
 
 def test_every_export_is_there_and_in_order() -> None:
@@ -63,12 +72,12 @@ def test_every_export_is_there_and_in_order() -> None:
 
 def test_packages_export_what_they_import() -> None:
     """A package's ``__init__`` imports a name either to export it or to use it."""
-    for path in sorted(PACKAGE.rglob("__init__.py")):
+    for path in sorted(path for package in PACKAGES for path in (ROOT / package).rglob("__init__.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         imported = {
             alias.asname or alias.name
             for node in tree.body
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("mcp_offload")
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(tuple(PACKAGES))
             for alias in node.names
         }
         used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}

@@ -11,9 +11,11 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "mcp_offload"
+SERVING = ROOT / "serving"
 
 SDK_ALLOWED = {"__main__", "cli", "server", "wrap", "install", "wire"}
 SDK_ALLOWED |= {"tools", "resources", "prompts", "uploads"}
+SERVING_PURE = {"admission", "plan", "forecast"}
 PURE = {"outline", "digest", "distill", "lease", "handle", "store.eviction"}
 
 
@@ -22,16 +24,16 @@ def _contracts() -> list[Mapping[str, Any]]:
         return tomllib.load(file)["tool"]["importlinter"]["contracts"]
 
 
-def _children() -> set[str]:
-    """Names of the modules and packages directly below the package."""
-    modules = {path.stem for path in PACKAGE.glob("*.py")} - {"__init__"}
-    return modules | {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+def _children(package: Path = PACKAGE) -> set[str]:
+    """Names of the modules and packages directly below a package."""
+    modules = {path.stem for path in package.glob("*.py")} - {"__init__"}
+    return modules | {path.parent.name for path in package.glob("*/__init__.py")}
 
 
 def _sources(name_part: str) -> set[str]:
     found = [contract for contract in _contracts() if name_part in contract["name"]]
     assert len(found) == 1
-    return {source.removeprefix("mcp_offload.") for source in found[0]["source_modules"]}
+    return {source.partition(".")[2] for source in found[0]["source_modules"]}
 
 
 def test_import_contracts_hold() -> None:
@@ -51,3 +53,8 @@ def test_every_pure_module_is_listed_as_pure() -> None:
     if (PACKAGE / "store" / "eviction.py").exists():
         children.add("store.eviction")
     assert _sources("Pure modules") == PURE & children
+
+
+def test_every_pure_package_of_serving_is_listed_as_pure() -> None:
+    listed = {name for name in _sources("What serving keeps pure") if "." not in name}
+    assert listed == SERVING_PURE & _children(SERVING)

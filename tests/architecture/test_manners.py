@@ -7,17 +7,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGE = ROOT / "mcp_offload"
+PACKAGES = (ROOT / "mcp_offload", ROOT / "serving")
 
 MAY_TOUCH_THE_PROCESS = ("__main__.py", "cli/", "wire/front")
 
 
 def _others() -> Iterator[tuple[str, ast.Module]]:
     """Modules that may touch neither the environment nor standard output."""
-    for path in sorted(PACKAGE.rglob("*.py")):
-        name = str(path.relative_to(PACKAGE))
-        if not name.startswith(MAY_TOUCH_THE_PROCESS):
-            yield name, ast.parse(path.read_text(encoding="utf-8"))
+    for package in PACKAGES:
+        for path in sorted(package.rglob("*.py")):
+            if not str(path.relative_to(package)).startswith(MAY_TOUCH_THE_PROCESS):
+                yield str(path.relative_to(ROOT)), ast.parse(path.read_text(encoding="utf-8"))
 
 
 def _dotted(node: ast.expr) -> str:
