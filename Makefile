@@ -13,7 +13,7 @@ JOBS ?= 2
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
 
-.PHONY: help setup demo test test-fast test-clients test-serving coverage check lint formatting types layers spelling architecture \
+.PHONY: help setup demo test test-fast test-clients compatibility test-serving coverage check lint formatting types layers spelling architecture \
 	format bench docs generate clean
 
 help: ## show the targets
@@ -46,6 +46,10 @@ test-fast: $(VENV)/.stamp-dev ## run the tests that start no process and take no
 
 test-clients: $(VENV)/.stamp-dev ## run real clients and frameworks, in environments made for them in .venvs
 	@$(BIN)/python -m pytest -m clients $(PYTEST_ARGS)
+
+compatibility: $(VENV)/.stamp-dev ## run real clients and frameworks, and write what ran at which version
+	@$(BIN)/python -m pytest -m clients --record-compatibility $(PYTEST_ARGS)
+	@$(BIN)/python -m tests.clients.compatibility
 
 test-serving: $(VENV)/.stamp-dev ## run a real vLLM on the CPU, in an environment made for it in .venvs
 	@$(BIN)/python -m pytest -m serving $(PYTEST_ARGS)
@@ -86,6 +90,7 @@ score: $(VENV)/.stamp-dev ## rate digests against logs with known answers, where
 docs: $(VENV)/.stamp-dev ## write docs/reference anew from the code
 	@$(BIN)/python docs/reference/generate.py
 	@$(BIN)/python docs/how-to/clients/generate.py
+	@$(BIN)/python -m tests.clients.compatibility
 
 generate: $(VENV)/.stamp-dev ## record the answers that the front gives at once anew
 	@$(BIN)/python -m mcp_offload.server.snapshot

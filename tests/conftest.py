@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+pytest_plugins = ["tests.clients.recording"]
+
 ROOT = Path(__file__).resolve().parents[1]
 
 # No deadline: how long an example takes depends on what else the machine does.
