@@ -13,6 +13,7 @@ from typing import Final, Literal
 
 Durability = Literal["process", "host"]
 ToolProfile = Literal["default", "all"]
+LeaseMode = Literal["off", "advisory", "hard"]
 
 KIB: Final = 1024
 MIB: Final = 1024 * KIB
@@ -44,6 +45,56 @@ class HttpSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WrapSettings:
+    """How another MCP server is wrapped. Exactly one of ``command`` and ``url`` is given.
+
+    Attributes:
+        command: the server's program and arguments.
+        url: the server's address, where it speaks streamable HTTP.
+        headers: of requests to ``url``; they may hold secrets.
+        environment: every variable that the server gets.
+        threshold_tokens: a result that costs more is stored and replaced.
+        tools: thresholds of single tools; None = never replaced, 0 = always.
+        resolve: tools whose arguments may be ``handle:H``.
+        with_tools: tools to read what was stored are added to the server's own.
+        keep_all: results that pass are stored as well.
+        silence_seconds: a call that gives no sign of life for so long is given up.
+    """
+
+    command: tuple[str, ...] = ()
+    url: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    environment: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    threshold_tokens: int = 2_000
+    tools: Mapping[str, int | None] = field(default_factory=dict[str, "int | None"])
+    resolve: frozenset[str] = frozenset()
+    with_tools: bool = True
+    keep_all: bool = False
+    silence_seconds: float = 3600.0
+
+    def threshold(self, tool: str) -> int | None:
+        """The most tokens that a result of ``tool`` may cost; None = any number."""
+        return self.tools.get(tool, self.threshold_tokens)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaseSettings:
+    """How much a server may deliver to one agent's context; see :mod:`mcp_offload.lease`.
+
+    Attributes:
+        mode: ``off`` counts alone; ``advisory`` shrinks and tells; ``hard`` also refuses.
+        limit_tokens: of the model's whole context, in its own tokens.
+        reserve_tokens: of that, for what the server cannot see.
+        tokenizer_factor: tokens of the model for one o200k token.
+    """
+
+    mode: LeaseMode = "off"
+    limit_tokens: int = 18_000
+    reserve_tokens: int = 6_000
+    tokenizer_factor: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Every setting, with its unit in its name.
 
@@ -66,7 +117,11 @@ class Settings:
         structured: results are JSON with a schema, for programs, instead of text for models.
         resource_links: links to what was stored or edited follow the text.
         session: name of a session that goes on in other processes, or None for one of this process.
+        lease: what one session may be sent.
+        leases: the same by the name of a client, principal or sub-agent, over ``lease``.
+        identity: whose process this is, ``session:NAME`` or ``process:...``; empty = nobody's known.
         http: how to serve over HTTP, or None for standard input and output.
+        wrap: which other server to stand in front of, or None.
         workspace_bytes: most bytes of live versions in the workspace, or None for the store's quota alone.
         run_allow: commands, or directories of commands, that clients may run; none where it is empty.
         run_environment: variables that commands are run with; what looks like a secret is not among them.
@@ -91,7 +146,11 @@ class Settings:
     structured: bool = False
     resource_links: bool = False
     session: str | None = None
+    lease: LeaseSettings = field(default_factory=LeaseSettings)
+    leases: Mapping[str, LeaseSettings] = field(default_factory=dict[str, LeaseSettings])
+    identity: str = ""
     http: HttpSettings | None = None
+    wrap: WrapSettings | None = None
     workspace_bytes: int | None = None
     run_allow: tuple[str, ...] = ()
     run_environment: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)

@@ -22,12 +22,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from mcp_offload import __version__
 from mcp_offload.errors import SettingsError
 from mcp_offload.server.gate import HEALTH_PATH, PRINCIPAL_KEY, Gate
-from mcp_offload.server.stdio import LazyService
 from mcp_offload.server.tenants import Tenant, make_tenant
 from mcp_offload.settings import HttpSettings, Settings
 from mcp_offload.uploads.receiving import Receiving
 from mcp_offload.uploads.sending import Sending
 from mcp_offload.wire.admission import load_principals, names_of
+from mcp_offload.wire.lazy import LazyService
 
 if TYPE_CHECKING:
     from mcp_offload.service import OffloadService

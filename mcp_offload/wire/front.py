@@ -62,10 +62,13 @@ class Backend(Protocol):
 
 
 class Front:
-    """One connection over a pair of descriptors."""
+    """One connection over a pair of descriptors.
 
-    def __init__(self, snapshot: Snapshot, backend: Backend, stdin_fd: int, stdout_fd: int) -> None:
-        self._handshake = Handshake(snapshot)
+    Without a ``snapshot`` every request is the backend's to answer.
+    """
+
+    def __init__(self, snapshot: Snapshot | None, backend: Backend, stdin_fd: int, stdout_fd: int) -> None:
+        self._handshake = None if snapshot is None else Handshake(snapshot)
         self._backend = backend
         self._stdin_fd = stdin_fd
         self._wake_read, self._wake_write = os.pipe()
@@ -167,7 +170,7 @@ class Front:
             request_id = as_request_id(message.params.get("requestId")) if cancelled else None
             if request_id is not None and not self.link.cancel(request_id):
                 return
-        else:
+        elif self._handshake is not None:
             result = self._handshake.answer(message)
             if result is not None and not self.link.sdk_ready.is_set():
                 self.link.answer_early(message.request_id, result_answer(message.request_id, result))
@@ -240,7 +243,7 @@ def claim_streams() -> tuple[int, int]:
         os.fstat(1)
         stdin_fd, stdout_fd = os.dup(0), os.dup(1)
     except OSError:
-        raise UsageError("Standard input or output is closed; serve speaks MCP over both.") from None
+        raise UsageError("Standard input or output is closed; MCP is spoken over both.") from None
     null_fd = os.open(os.devnull, os.O_RDWR)
     os.dup2(null_fd, 0)
     try:
@@ -251,6 +254,6 @@ def claim_streams() -> tuple[int, int]:
     return stdin_fd, stdout_fd
 
 
-def serve(snapshot: Snapshot, backend: Backend) -> int:
+def serve(snapshot: Snapshot | None, backend: Backend) -> int:
     """Serve over the process's own standard streams; see :meth:`Front.run`."""
     return Front(snapshot, backend, *claim_streams()).run()

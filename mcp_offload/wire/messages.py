@@ -36,13 +36,18 @@ class Message:
         body: the parsed object.
         method: None for a response.
         request_id: None for a notification or a response.
-        size_bytes: of the line it came in, for back-pressure.
+        line: what it came in, without its line end.
     """
 
     body: JsonObject
     method: str | None
     request_id: RequestId | None
-    size_bytes: int
+    line: bytes
+
+    @property
+    def size_bytes(self) -> int:
+        """Of the line, for back-pressure."""
+        return len(self.line)
 
     @property
     def params(self) -> JsonObject:
@@ -117,13 +122,13 @@ def read_line(line: bytes) -> Message | Rejected | None:
     body = as_object(value)
     if body is None:
         return _rejected(None, INVALID_REQUEST, "Invalid request: a message is a JSON object")
-    return _judge(body, len(line))
+    return _judge(body, line)
 
 
-def _judge(body: JsonObject, size_bytes: int) -> Message | Rejected:
+def _judge(body: JsonObject, line: bytes) -> Message | Rejected:
     request_id = as_request_id(body.get("id"))
     if "method" not in body:
-        return _judge_response(body, request_id, size_bytes)
+        return _judge_response(body, request_id, line)
     if body.get("jsonrpc") != "2.0":
         return _rejected(request_id, INVALID_REQUEST, 'Invalid request: "jsonrpc" must be "2.0"')
     if "id" in body and request_id is None:
@@ -134,10 +139,10 @@ def _judge(body: JsonObject, size_bytes: int) -> Message | Rejected:
     if not isinstance(body.get("params"), dict | None):
         reason = 'Invalid params: "params" must be an object'
         return _rejected(request_id, INVALID_PARAMS, reason) if "id" in body else Rejected(reason, None)
-    return Message(body, method, request_id, size_bytes)
+    return Message(body, method, request_id, line)
 
 
-def _judge_response(body: JsonObject, request_id: RequestId | None, size_bytes: int) -> Message | Rejected:
+def _judge_response(body: JsonObject, request_id: RequestId | None, line: bytes) -> Message | Rejected:
     if "result" in body or "error" in body:
-        return Message(body, None, None, size_bytes)
+        return Message(body, None, None, line)
     return _rejected(request_id, INVALID_REQUEST, 'Invalid request: "method" is missing')

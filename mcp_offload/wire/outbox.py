@@ -25,6 +25,7 @@ class Outbox:
         self._held_bytes = 0
         self._changed = threading.Condition()
         self._broken = False
+        self._closed = False
         self._thread = threading.Thread(target=self._run, name="wire-writer", daemon=True)
 
     def start(self) -> None:
@@ -34,7 +35,7 @@ class Outbox:
     def put(self, line: bytes) -> None:
         """Queue one line that ends in a line feed. Never blocks."""
         with self._changed:
-            if self._broken:
+            if self._broken or self._closed:
                 return
             self._lines.append(line)
             self._held_bytes += len(line)
@@ -55,10 +56,18 @@ class Outbox:
         with self._changed:
             return self._changed.wait_for(lambda: self._held_bytes == 0, timeout_seconds)
 
+    def close(self) -> None:
+        """End the thread once all that was put is written; what is put later is dropped."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+
     def _run(self) -> None:
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: bool(self._lines))
+                self._changed.wait_for(lambda: bool(self._lines) or self._closed)
+                if not self._lines:
+                    return
                 line = self._lines.popleft()
             try:
                 self._write(line)

@@ -210,8 +210,8 @@ async def test_a_defect_costs_one_call(
 async def test_a_store_that_cannot_be_opened_is_told_on_each_call(
     settings: Settings, mode: Mode, tmp_path: Path
 ) -> None:
-    from mcp_offload.server.stdio import LazyService
     from mcp_offload.service import open_service
+    from mcp_offload.wire.lazy import LazyService
 
     link = tmp_path / "linked"
     link.symlink_to(tmp_path)

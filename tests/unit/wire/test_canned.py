@@ -26,7 +26,7 @@ def _ask(handshake: Handshake, method: str, params: dict[str, Any] | None = None
     body: dict[str, object] = {"jsonrpc": "2.0", "id": 1, "method": method}
     if params is not None:
         body["params"] = params
-    return handshake.answer(Message(body, method, 1, 10))
+    return handshake.answer(Message(body, method, 1, b""))
 
 
 @pytest.fixture

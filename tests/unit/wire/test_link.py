@@ -30,7 +30,7 @@ class _Wire:
 
 def _request(number: int, method: str = "tools/list", size_bytes: int = 1) -> Message:
     body: dict[str, object] = {"jsonrpc": "2.0", "id": number, "method": method}
-    return Message(body, method, number, size_bytes)
+    return Message(body, method, number, b"x" * size_bytes)
 
 
 def test_the_second_answer_to_an_early_answered_request_is_dropped() -> None:

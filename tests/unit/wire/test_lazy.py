@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
-from mcp_offload.server.stdio import LazyService
 from mcp_offload.service import open_service
 from mcp_offload.settings import Settings
+from mcp_offload.wire.lazy import LazyService
 
 
 def test_what_expired_is_removed_a_while_after_the_first_use(tmp_path: Path) -> None:
