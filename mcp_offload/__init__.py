@@ -54,6 +54,7 @@ if TYPE_CHECKING:
         JobEntry,
         JobsResult,
         Kind,
+        LeaseResult,
         ListResult,
         MapEntry,
         MapResult,
@@ -76,7 +77,7 @@ if TYPE_CHECKING:
     )
     from mcp_offload.paths.workspace import resolve_workspace
     from mcp_offload.service import OffloadService, Session, open_service
-    from mcp_offload.settings import Settings
+    from mcp_offload.settings import LeaseSettings, Settings
 
 __version__ = "0.1.0"
 
@@ -99,6 +100,8 @@ __all__ = [
     "JobEntry",
     "JobsResult",
     "Kind",
+    "LeaseResult",
+    "LeaseSettings",
     "ListResult",
     "MapEntry",
     "MapResult",
@@ -138,6 +141,7 @@ __all__ = [
 
 _HOMES: Final = {
     "Handle": "handle",
+    "LeaseSettings": "settings",
     "OffloadService": "service",
     "Session": "service",
     "Settings": "settings",

@@ -23,6 +23,7 @@ from mcp_offload.models.core import (
     Symbol,
     Version,
 )
+from mcp_offload.models.leases import ArtifactUse, DeliveryStats, LeaseResult, SessionUse, ToolUse
 from mcp_offload.models.results import (
     ArtifactEntry,
     CauseEntry,
@@ -58,9 +59,11 @@ __all__ = [
     "PARTS",
     "Artifact",
     "ArtifactEntry",
+    "ArtifactUse",
     "CardChange",
     "CardResult",
     "CauseEntry",
+    "DeliveryStats",
     "DiffResult",
     "DigestResult",
     "EditResult",
@@ -72,6 +75,7 @@ __all__ = [
     "JobEntry",
     "JobsResult",
     "Kind",
+    "LeaseResult",
     "ListResult",
     "MapEntry",
     "MapResult",
@@ -86,6 +90,7 @@ __all__ = [
     "RunResult",
     "RunTest",
     "SearchResult",
+    "SessionUse",
     "SilentMonitor",
     "SkippedFile",
     "Span",
@@ -97,5 +102,6 @@ __all__ = [
     "SymbolChange",
     "SymbolEntry",
     "SymbolHits",
+    "ToolUse",
     "Version",
 ]

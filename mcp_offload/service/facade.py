@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 
 from mcp_offload.cards.names import may_have_card
 from mcp_offload.errors import InvalidArgumentError
+from mcp_offload.lease import ContextSource
 from mcp_offload.models import (
     DiffResult,
     EditResult,
     ExportResult,
     GcResult,
     Kind,
+    LeaseResult,
     ListResult,
     MapResult,
     Monitor,
@@ -43,6 +45,7 @@ from mcp_offload.service.counter import WorkerCounter
 from mcp_offload.service.export import export, stream
 from mcp_offload.service.finding import find_symbols, search
 from mcp_offload.service.ingest import Named, store_content, store_source
+from mcp_offload.service.leases import Leases, report_context
 from mcp_offload.service.limits import Limits
 from mcp_offload.service.pattern import compile_pattern
 from mcp_offload.service.read import read
@@ -301,6 +304,22 @@ class OffloadService:
         with self._lock:
             self._jobs = self._jobs or Jobs(self._ctx)
             return self._jobs
+
+    @property
+    def leases(self) -> Leases:
+        """What each session may still be sent, and was sent."""
+        return Leases(self._ctx.store.ledger, self._ctx.settings)
+
+    def report_context(self, session: str, tokens: int, *, source: ContextSource = "client") -> LeaseResult:
+        """Take note of how large a named session's whole context is now, in the model's own tokens.
+
+        For who sees true prompts: a serving gateway, or a client. The lease then grants no more than
+        what is left beside it.
+
+        Raises:
+            InvalidArgumentError: the name is malformed, or the size negative.
+        """
+        return report_context(self.leases, session, tokens, source)
 
     def close(self) -> None:
         """Kill the commands that still run, and store what they printed."""

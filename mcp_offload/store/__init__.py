@@ -23,6 +23,7 @@ from mcp_offload.store.config import (
 )
 from mcp_offload.store.failpoints import Failpoints
 from mcp_offload.store.growing import Growing, settled_key_of
+from mcp_offload.store.ledger import ContentRow, LeaseRow, Ledger, NewContent, Use, UseRow
 from mcp_offload.store.reader import BlobReader
 from mcp_offload.store.staged import Staged
 from mcp_offload.store.store import Store
@@ -30,8 +31,12 @@ from mcp_offload.store.store import Store
 __all__ = [
     "BlobReader",
     "CheckReport",
+    "ContentRow",
     "Failpoints",
     "Growing",
+    "LeaseRow",
+    "Ledger",
+    "NewContent",
     "NewVersion",
     "ReleaseReport",
     "Staged",
@@ -39,5 +44,7 @@ __all__ = [
     "StoreConfig",
     "StoreStats",
     "SymbolCandidate",
+    "Use",
+    "UseRow",
     "settled_key_of",
 ]

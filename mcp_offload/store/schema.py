@@ -104,7 +104,38 @@ CREATE TRIGGER blob_dropped AFTER DELETE ON blob BEGIN
 END;
 """
 
-STEPS: Final[tuple[str, ...]] = (_STEP_1, _STEP_2)
+_STEP_3: Final = """
+CREATE TABLE lease (
+    id INTEGER PRIMARY KEY,
+    workspace TEXT NOT NULL,
+    session TEXT NOT NULL,                       -- whose context it is, as far as that is known
+    state TEXT NOT NULL,
+    created_at REAL NOT NULL,
+    used_at REAL NOT NULL,
+    UNIQUE (workspace, session)
+);
+CREATE TABLE lease_use (
+    lease_id INTEGER NOT NULL REFERENCES lease (id),
+    tool TEXT NOT NULL,
+    artifact INTEGER NOT NULL,                   -- number, or 0 where a reply is about none or several
+    calls INTEGER NOT NULL,
+    tokens INTEGER NOT NULL,
+    PRIMARY KEY (lease_id, tool, artifact)
+) WITHOUT ROWID;
+CREATE TABLE lease_content (
+    lease_id INTEGER NOT NULL REFERENCES lease (id),
+    artifact INTEGER NOT NULL,
+    version INTEGER NOT NULL,
+    tool TEXT NOT NULL,                          -- by which it came into the session
+    handle TEXT NOT NULL,
+    name TEXT NOT NULL,
+    view_blake3 TEXT NOT NULL,
+    tokens INTEGER,                              -- NULL: not counted; 0 for binary content
+    PRIMARY KEY (lease_id, artifact, version)
+) WITHOUT ROWID;
+"""
+
+STEPS: Final[tuple[str, ...]] = (_STEP_1, _STEP_2, _STEP_3)
 """``STEPS[n]`` leads from schema version n to n + 1; never changed once released, only added to."""
 
 

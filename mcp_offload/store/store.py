@@ -26,6 +26,7 @@ from mcp_offload.store.config import (
 )
 from mcp_offload.store.faults import translated
 from mcp_offload.store.growing import Growing, GrowingDir, growing_artifact
+from mcp_offload.store.ledger import Ledger
 from mcp_offload.store.opening import open_blob, open_growing
 from mcp_offload.store.reader import BlobReader
 from mcp_offload.store.schema import STEPS
@@ -133,6 +134,11 @@ class Store:
     def growing(self) -> GrowingDir:
         """The artifacts that grow, or wait to be committed."""
         return self._access.growing
+
+    @property
+    def ledger(self) -> Ledger:
+        """What was delivered to which session."""
+        return Ledger(self._access)
 
     # --- looking up ---
 
