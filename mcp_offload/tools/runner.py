@@ -90,20 +90,31 @@ class ToolRunner:
 
     async def call_tool(self, ctx: _Context, params: CallToolRequestParams) -> CallToolResult:
         """Run one tool; every failure but a cancellation is a tool error that says the next step."""
-        spec = self._tools.get(params.name)
-        if spec is None:
-            return self._failure(f"Unknown tool. The tools are: {', '.join(self._tools)}.")
         session, with_json = self._session_of(ctx), wants_json(ctx.meta)
 
         def work(monitor: CallMonitor) -> CallToolResult:
-            session.begin()
-            try:
-                job = _Job(params.name, spec, params.arguments or {}, session, monitor, with_json)
-                return self._work(job)
-            finally:
-                session.keep()
+            return self.answer(params.name, params.arguments or {}, session, monitor, with_json=with_json)
 
         return await self._workshop.run(ctx, work)
+
+    def answer(
+        self,
+        name: str,
+        arguments: Mapping[str, object],
+        session: Session,
+        monitor: CallMonitor,
+        *,
+        with_json: bool = False,
+    ) -> CallToolResult:
+        """Run one tool in this thread, as :meth:`call_tool` does in another."""
+        spec = self._tools.get(name)
+        if spec is None:
+            return self._failure(f"Unknown tool. The tools are: {', '.join(self._tools)}.")
+        session.begin()
+        try:
+            return self._work(_Job(name, spec, arguments, session, monitor, with_json))
+        finally:
+            session.keep()
 
     def _work(self, job: _Job) -> CallToolResult:
         try:
