@@ -38,9 +38,11 @@ _TEST_DOCUMENT: Final = re.compile(
     rb"|\s*\{\s*\"stats\"\s*:\s*\{\s*\"suites\"\s*:|\s*\{\s*\"created\"\s*:[^\n]{0,100}\s*\"duration\"\s*:"
     rb"|\s*\{\s*\"type\"\s*:\s*\"suite\"\s*,\s*\"event\"\s*:\s*\"started\""
 )
-# Text output of test runners: lines nobody else prints. Matched at line starts, ANSI colours removed.
+# Text output of test runners: lines nobody else prints, ANSI colours removed. The patterns begin with the
+# line feed before the line: the engine leaps from one to the next, where for ``^`` it tries every byte.
 _TEST_LINES: Final = re.compile(
-    rb"^(?:={5,} test session starts ={5,}|={5,} (?:FAILURES|ERRORS|short test summary info) ={5,}"
+    rb"\n(?:\d+ examples?, \d+ failures?|(?!\d)(?:={5,} test session starts ={5,}"
+    rb"|={5,} (?:FAILURES|ERRORS|short test summary info) ={5,}"
     rb"|={3,} (?:\d+ (?:passed|failed|errors?|skipped|xfailed|xpassed|deselected|warnings?)(?:, )?)+"
     rb" in [\d.]+s"
     rb"|=== RUN   \w|--- (?:PASS|FAIL|SKIP): \S+ \([\d.]+s\)|(?:ok  |FAIL)\t\S+\t(?:[\d.]+s|\(cached\))"
@@ -50,9 +52,9 @@ _TEST_LINES: Final = re.compile(
     rb"|Ran \d+ tests? in [\d.]+s"
     rb"|\[={10}\] Running \d|\[ (?:RUN     |      OK|  FAILED ) \] \w|Test project /|[ ]*Start +\d+: \w"
     rb"| T E S T S\r?$|(?:\[INFO\] |\[ERROR\] )?Tests run: \d+, Failures: \d+|  \d+ passing \([\d.]+m?s\)"
-    rb"|\d+ examples?, \d+ failures?|PHPUnit \d+\.\d|Running \d+ tests? using \d+ workers?"
+    rb"|PHPUnit \d+\.\d|Running \d+ tests? using \d+ workers?"
     rb"|(?:Passed|Failed)!  - Failed: +\d| (?:RUN|PASS|FAIL)  v?\d+\.\d+\.\d+ /"
-    rb"| Test Files  \d|(?:not )?ok \d+ - \S)",
+    rb"| Test Files  \d|(?:not )?ok \d+ - \S))",
     re.M,
 )
 
@@ -63,9 +65,8 @@ _TIMESTAMP: Final = re.compile(
     rb"|[EWID]\d{4} \d\d:\d\d:\d\d)"
 )
 _CI: Final = re.compile(
-    rb"^(?:\S+Z )?##\[(?:group|section|error|command)\]|^section_start:\d|^Running with gitlab-runner"
-    rb"|^Started by (?:user|upstream|timer|an SCM)|^\[Pipeline\] |^travis_(?:fold|time):",
-    re.M,
+    rb"\n(?:(?:[\d:.T-]++Z )?##\[(?:group|section|error|command)\]|section_start:\d|Running with gitlab-runner"
+    rb"|Started by (?:user|upstream|timer|an SCM)|\[Pipeline\] |travis_(?:fold|time):)"
 )
 _HEAD_BYTES: Final = 64 * 1024
 _LINES_SEEN: Final = 400
@@ -88,7 +89,7 @@ def kind_of(name: str, head: bytes, encoding: Encoding, language: str | None) ->
         return Kind.TEST
     if language is not None:
         return Kind.FILE
-    text = _ANSI.sub(b"", head) if b"\x1b" in head else head
+    text = b"\n" + (_ANSI.sub(b"", head) if b"\x1b" in head else head)
     if _CI.search(text):
         return Kind.LOG
     if _TEST_LINES.search(text):

@@ -119,10 +119,9 @@ def _by_first_line(head: bytes) -> str | None:
 
 
 def _by_modeline(head: bytes) -> str | None:
-    lines = head.split(b"\n")
-    edges = lines[:_MODELINE_LINES]
-    if len(lines) > _MODELINE_LINES:
-        edges = edges + lines[-_MODELINE_LINES:]
+    edges = head.split(b"\n", _MODELINE_LINES)
+    if len(edges) > _MODELINE_LINES:
+        edges += edges.pop().rsplit(b"\n", _MODELINE_LINES)[-_MODELINE_LINES:]
     for line in (edge[:_MODELINE_BYTES] for edge in edges):
         mode = _emacs_mode(line)
         if mode is None and (found := _VIM.search(line)) is not None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import functools
 import os
 import sys
 from typing import Final
@@ -41,8 +42,14 @@ def open_beneath(directory_fd: int, relative: str, flags: int, mode: int = 0) ->
     return _open_by_component(directory_fd, relative, flags, mode)
 
 
+@functools.cache
+def _libc() -> ctypes.CDLL:
+    """The C library; finding it takes longer than the call."""
+    return ctypes.CDLL(None, use_errno=True)
+
+
 def _openat2(directory_fd: int, relative: str, flags: int, mode: int) -> int:
-    libc = ctypes.CDLL(None, use_errno=True)
+    libc = _libc()
     how = _OpenHow(flags, mode if flags & os.O_CREAT else 0, _RESOLVE_BENEATH | _RESOLVE_NO_MAGICLINKS)
     path = os.fsencode(relative)
     code = errno.EAGAIN
