@@ -17,6 +17,7 @@ to show to one: it never quotes stored content and never carries a traceback.
     |  |- SymbolNotFoundError        the artifact has no such symbol (carries near misses)
     |  |- SpanOutOfRangeError        lines or bytes beyond the end
     |  |- NothingStoredError         a search over an empty workspace
+    |  |- LeaseNotFoundError         nothing was counted for that session
     |- SymbolAmbiguousError          several symbols fit (carries the candidates)
     |- ConflictError                 the file on disk is not what the handle's version says
     |- NotTextError                  binary content is never printed; export it instead
@@ -104,6 +105,10 @@ class SpanOutOfRangeError(NotFoundError):
 
 class NothingStoredError(NotFoundError):
     """Nothing is stored in this workspace, so a search cannot answer."""
+
+
+class LeaseNotFoundError(NotFoundError):
+    """Nothing was delivered to the session, or it cannot be told which one is meant."""
 
 
 class SymbolAmbiguousError(OffloadError):

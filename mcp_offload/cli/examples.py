@@ -45,6 +45,12 @@ is written and the conflict is told. Mode, line endings, BOM and final newline a
 At a terminal it asks first.""",
     "gc": """Remove what has expired or exceeds the quota, and sweep what crashed processes left.""",
     "stats": """Tell what the store holds, where it is, and which crashes what it holds survives.""",
+    "lease": """Tell what this server delivered to a session's context and what it may still deliver, or
+report what it cannot see: that the context was compacted or cleared, how much it holds, which handles'
+texts are gone from it or still in it, which sub-agents share it.
+
+A client's hook needs no --session where the client names its session to the programs it starts, or is
+itself a process above them.""",
     "serve": """Speak MCP on standard input and output until the client closes them.
 
 An agent client starts this; nothing is listened to and nothing is sent anywhere.""",
@@ -129,6 +135,12 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     "stats": (
         "mcp-offload stats",
         "mcp-offload --json stats",
+    ),
+    "lease": (
+        "mcp-offload lease",
+        "mcp-offload lease report --compacted --context 9000",
+        "mcp-offload lease report --gone f12 --session build-7",
+        "mcp-offload --json lease report --agent-start reviewer --share 4000",
     ),
     "serve": (
         "mcp-offload serve",

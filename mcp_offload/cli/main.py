@@ -12,6 +12,7 @@ from enum import IntEnum
 from typing import NoReturn
 
 from mcp_offload.cli.console import Console, OutputError
+from mcp_offload.cli.lease_options import with_lease
 from mcp_offload.cli.parser import parse
 from mcp_offload.cli.run_options import with_run_environment
 from mcp_offload.cli.serve_options import with_serve_options
@@ -73,6 +74,7 @@ def _dispatch(args: argparse.Namespace, environ: Mapping[str, str], console: Con
         return Exit.DONE
     cwd = os.getcwd()
     settings = with_serve_options(build_settings(args, environ, cwd), args, cwd)
+    settings = with_lease(settings, args, environ)
     settings = with_run_environment(settings, args, environ)
     if args.verbose:
         _log_to_stderr()
@@ -82,6 +84,11 @@ def _dispatch(args: argparse.Namespace, environ: Mapping[str, str], console: Con
         from mcp_offload.cli.registration import run_registration
 
         return Exit.DONE if run_registration(args, settings, environ, console) else Exit.FAILED
+    if args.command == "lease":
+        from mcp_offload.cli.lease import run_lease
+
+        run_lease(args, settings, environ, console)
+        return Exit.DONE
     if args.command in ("doctor", "demo"):
         return _examine(args.command, settings, console)
     if args.command == "run":

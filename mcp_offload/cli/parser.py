@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from mcp_offload.cli.environment import VARIABLES
 from mcp_offload.cli.examples import DESCRIPTIONS, EXAMPLES, EXIT_STATUSES
+from mcp_offload.cli.lease_options import add_lease, add_lease_options
 from mcp_offload.cli.run_options import add_allow_run, add_run_options
 from mcp_offload.cli.serve_options import add_serve_options
 
@@ -184,6 +185,9 @@ def _add_keeping(commands: _Commands) -> None:
         ("stats", "tell what the store holds and promises"),
     ):
         _add_globals(_command(commands, name, help_text), "roots_after")
+    lease = _command(commands, "lease", "tell what a session was sent, and report on its context")
+    add_lease(lease)
+    _add_globals(lease, "roots_after")
 
 
 def _add_running(commands: _Commands) -> None:
@@ -192,6 +196,7 @@ def _add_running(commands: _Commands) -> None:
     serve.add_argument("--tools", choices=("default", "all"), help="which tools to list")
     add_serve_options(serve)
     add_allow_run(serve)
+    add_lease_options(serve)
     _add_globals(serve, "roots_after")
     run = _command(commands, "run", "run a command, store what it prints and print the digest of that")
     add_run_options(run)

@@ -82,6 +82,7 @@ class LeaseState:
         room: what was left after the last report of the context's size, less what came since.
         agents: what sub-agents were given of this lease, by name.
         share: what this lease may deliver where it is a sub-agent's; None = what the terms say.
+        terms: those under which it was last delivered to, for whoever reports from elsewhere.
     """
 
     delivered: Mapping[str, int] = field(default_factory=dict[str, int])
@@ -93,6 +94,7 @@ class LeaseState:
     context: ContextSize | None = None
     agents: Mapping[str, int] = field(default_factory=dict[str, int])
     share: int | None = None
+    terms: Terms | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from dataclasses import astuple
 from typing import Any
 
-from mcp_offload.lease.model import ContextSize, Held, LeaseState
+from mcp_offload.lease.model import ContextSize, Held, LeaseState, Terms
 
 
 def to_record(state: LeaseState) -> str:
@@ -19,9 +20,10 @@ def to_record(state: LeaseState) -> str:
             "loose": state.loose,
             "held": {h: [one.tokens, one.stamp, one.confirmed_at] for h, one in state.held.items()},
             "room": state.room,
-            "context": None if context is None else [context.tokens, context.source, context.at],
+            "context": None if context is None else astuple(context),
             "agents": dict(state.agents),
             "share": state.share,
+            "terms": None if state.terms is None else astuple(state.terms),
         },
         separators=(",", ":"),
     )
@@ -34,7 +36,7 @@ def from_record(text: str) -> LeaseState:
         ValueError, KeyError, TypeError: it did not.
     """
     data: dict[str, Any] = json.loads(text)
-    context = data["context"]
+    context, terms = data["context"], data["terms"]
     return LeaseState(
         delivered=data["delivered"],
         refusals=data["refusals"],
@@ -45,4 +47,5 @@ def from_record(text: str) -> LeaseState:
         context=None if context is None else ContextSize(*context),
         agents=data["agents"],
         share=data["share"],
+        terms=None if terms is None else Terms(*terms),
     )

@@ -61,7 +61,8 @@ class SessionLease:
         uses = () if not delivery.name else (Use(delivery.name, artifact, delivery.tokens),)
 
         def step(state: LeaseState, used_at: float) -> LeaseState | None:
-            return ledger.deliver(self.terms, self._current(state, used_at), delivery)
+            after = ledger.deliver(self.terms, self._current(state, used_at), delivery)
+            return None if after is None else replace(after, terms=self.terms)
 
         change = self.ledger.change
         return change(self.workspace, self._key(), step, uses=uses, contents=contents) is not None
@@ -123,7 +124,9 @@ class SessionLease:
     def _forget(self, key: str) -> None:
         """Whoever starts under a name that was used before starts with an empty context."""
         if self.ledger.get(self.workspace, key) is not None:
-            self.ledger.change(self.workspace, key, lambda state, _: LeaseState(delivered=state.delivered))
+            self.ledger.change(
+                self.workspace, key, lambda state, _: LeaseState(delivered=state.delivered, terms=state.terms)
+            )
 
 
 class Leases:
@@ -143,6 +146,14 @@ class Leases:
             names: of client, principal or agent; the first with terms of its own has those.
         """
         terms = self.terms((*((agent,) if agent else ()), *names))
+        return SessionLease(self._ledger, self._settings.workspace, session, terms, agent)
+
+    def known(self, session: str, agent: str | None = None) -> SessionLease | None:
+        """The lease of a session under the terms of the server that counts for it; None: nothing counted."""
+        row = self._ledger.get(self._settings.workspace, session)
+        if row is None:
+            return None
+        terms = row.state.terms or self.terms()
         return SessionLease(self._ledger, self._settings.workspace, session, terms, agent)
 
     def terms(self, names: Sequence[str] = ()) -> Terms:
@@ -181,7 +192,9 @@ def session_name(name: str) -> str:
 
 def report_context(leases: Leases, session: str, tokens: int, source: ContextSource) -> LeaseResult:
     """See :meth:`mcp_offload.service.OffloadService.report_context`."""
-    return leases.of(session_name(session)).report(Report(context_tokens=tokens, source=source))
+    name = session_name(session)
+    lease = leases.known(name) or leases.of(name)
+    return lease.report(Report(context_tokens=tokens, source=source))
 
 
 def _check(told: Report) -> None:
@@ -215,3 +228,23 @@ def _result(session: str, terms: Terms, state: LeaseState) -> LeaseResult:
         context_source=None if context is None else context.source,
         context_reported_at=None if context is None else context.at,
     )
+
+
+def lease_text(told: LeaseResult) -> str:
+    """One fact a line, for a person or a model."""
+    parts = ", ".join(f"{kind} {tokens:,}" for kind, tokens in told.delivered.items())
+    lines = [
+        f"lease of {told.session} ({told.mode})",
+        f"{told.charged_tokens:,} of {told.lease_tokens:,} tokens charged, {told.left_tokens:,} left;"
+        f" answers come {_FORMS[told.stage]}",
+        f"delivered by this server: {told.delivered_tokens:,}" + (f" ({parts})" if parts else ""),
+    ]
+    if told.refusals:
+        lines.append(f"refused {told.refusals} times")
+    lines += [f"sub-agent {agent} has {share:,}" for agent, share in told.agents.items()]
+    if told.context_tokens is not None:
+        lines.append(f"whole context: {told.context_tokens:,} tokens, as the {told.context_source} reports")
+    return "\n".join(lines)
+
+
+_FORMS = {"full": "in full", "head": "as heads and outlines", "card": "as cards", "refused": "no more"}

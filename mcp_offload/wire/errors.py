@@ -50,6 +50,9 @@ ERROR_KINDS: Final[Mapping[type[errors.OffloadError], ErrorKind]] = {
     errors.NothingStoredError: ErrorKind(
         "nothing_stored", "Nothing is stored in this workspace.", "Store something first."
     ),
+    errors.LeaseNotFoundError: ErrorKind(
+        "lease_not_found", "Nothing was delivered to that session.", "Name the session."
+    ),
     errors.SymbolAmbiguousError: ErrorKind(
         "symbol_ambiguous", "Several symbols fit the name.", "Use one of the handles named."
     ),
