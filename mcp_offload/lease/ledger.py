@@ -109,7 +109,7 @@ def report(terms: Terms, state: LeaseState, told: Report, now: float) -> LeaseSt
     """The state after a report; its parts are taken in the order: event, gone, size, holds, agents."""
     if told.event is not None:
         agents = state.agents if told.event == "compacted" else dict[str, int]()
-        state = replace(state, loose=0, held={}, room=None, agents=agents)
+        state = replace(state, loose=0, held={}, room=None, context=None, agents=agents)
     for handle in told.gone:
         state = _without(state, handle)
     if told.context_tokens is not None:

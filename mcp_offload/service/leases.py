@@ -123,10 +123,12 @@ class SessionLease:
 
     def _forget(self, key: str) -> None:
         """Whoever starts under a name that was used before starts with an empty context."""
+
+        def step(state: LeaseState, used_at: float) -> LeaseState:
+            return LeaseState(delivered=state.delivered, refusals=state.refusals, terms=state.terms)
+
         if self.ledger.get(self.workspace, key) is not None:
-            self.ledger.change(
-                self.workspace, key, lambda state, _: LeaseState(delivered=state.delivered, terms=state.terms)
-            )
+            self.ledger.change(self.workspace, key, step)
 
 
 class Leases:

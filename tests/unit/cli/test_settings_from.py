@@ -120,6 +120,11 @@ def test_every_variable_reaches_the_settings(tmp_path: Path) -> None:
         "MCP_OFFLOAD_TOOLS": "all",
         "MCP_OFFLOAD_MAX_TOKENS": "105",
         "MCP_OFFLOAD_MAX_REPLY_BYTES": "1006",
+        "MCP_OFFLOAD_LEASE": "hard",  # see test_lease_options
+        "MCP_OFFLOAD_LEASE_LIMIT": "18001",
+        "MCP_OFFLOAD_LEASE_RESERVE": "6001",
+        "MCP_OFFLOAD_TOKENIZER_FACTOR": "1.1",
+        "MCP_OFFLOAD_LEASE_FOR": "a:mode=off",
         "MCP_OFFLOAD_RG": str(program),
         "MCP_OFFLOAD_ALLOW_RUN": "make",  # see test_run_options
         "MCP_OFFLOAD_RUN_ENV": "A,B_*",  # of run alone
