@@ -21,13 +21,32 @@ GIB: Final = 1024 * MIB
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OAuthSettings:
+    """Whose tokens are taken over HTTP.
+
+    Attributes:
+        issuer: URL of the authorization server, as its tokens name it.
+        resource: URL at which clients reach this server's MCP endpoint.
+        audience: whom a token must be meant for, or None for ``resource``.
+        scopes: that a token must have, each of them.
+    """
+
+    issuer: str
+    resource: str
+    audience: str | None = None
+    scopes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HttpSettings:
     """How MCP is served over HTTP.
 
     Attributes:
         host, port: to listen on; port 0 = any free one.
         token_file: absolute path of a private file with a principal's name and token on each line, or
-            None where anybody who reaches the port may use the server.
+            None for none.
+        oauth: whose tokens are taken besides; without both, anybody who reaches the port may use the
+            server.
         allowed_hosts: more names under which the server is reached, without port.
         requests_per_second: that one principal may make on average; ``burst`` of them at once.
         principal_bytes: that one principal may keep stored.
@@ -37,6 +56,7 @@ class HttpSettings:
     host: str
     port: int
     token_file: str | None = None
+    oauth: OAuthSettings | None = None
     allowed_hosts: tuple[str, ...] = ()
     requests_per_second: float = 50.0
     burst: int = 200

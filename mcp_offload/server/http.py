@@ -6,8 +6,8 @@ import logging
 import signal
 import socket
 import sys
-from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Final
 
@@ -15,69 +15,105 @@ import anyio
 import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mcp_offload import __version__
 from mcp_offload.errors import SettingsError
 from mcp_offload.server.gate import HEALTH_PATH, PRINCIPAL_KEY, Gate
-from mcp_offload.server.tenants import Tenant, make_tenant
-from mcp_offload.settings import HttpSettings, Settings
+from mcp_offload.server.tenants import Tenant, Tenants, TooManyTenantsError, make_tenant
+from mcp_offload.settings import HttpSettings, OAuthSettings, Settings
 from mcp_offload.uploads.receiving import Receiving
 from mcp_offload.uploads.sending import Sending
-from mcp_offload.wire.admission import load_principals, names_of
+from mcp_offload.wire.admission import Principals, load_principals, names_of
 from mcp_offload.wire.lazy import LazyService
 
 if TYPE_CHECKING:
+    from mcp_offload.server.oauth import ResourceServer
     from mcp_offload.service import OffloadService
 
 MCP_PATH: Final = "/mcp"
 BACKLOG: Final = 128
+#: Where the tenant stands in the scope of a request.
+TENANT_KEY: Final = "mcp_offload.tenant"
 
 _log = logging.getLogger(__name__)
+
+
+class Tenancy:
+    """Leaves each request's tenant in its scope. What is for everybody, such as its health, has none."""
+
+    def __init__(self, app: ASGIApp, tenants: Tenants) -> None:
+        self._app = app
+        self._tenants = tenants
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one connection event."""
+        if PRINCIPAL_KEY not in scope:
+            await self._app(scope, receive, send)
+            return
+        try:
+            async with self._tenants.of(scope[PRINCIPAL_KEY]) as scope[TENANT_KEY]:
+                await self._app(scope, receive, send)
+        except TooManyTenantsError:
+            await Response("Too many clients at once.\n", 503, {"Retry-After": "1"})(scope, receive, send)
 
 
 class McpEndpoint:
     """Hands a request to its principal's server."""
 
-    def __init__(self, tenants: Mapping[str, Tenant]) -> None:
-        self._tenants = tenants
-
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        await self._tenants[scope[PRINCIPAL_KEY]].manager.handle_request(scope, receive, send)
+        tenant: Tenant = scope[TENANT_KEY]
+        await tenant.manager.handle_request(scope, receive, send)
 
 
-def make_app(open_service: Callable[[], OffloadService], settings: Settings, http: HttpSettings) -> ASGIApp:
+def make_app(
+    open_service: Callable[[], OffloadService],
+    settings: Settings,
+    http: HttpSettings,
+    make: Callable[[str], Tenant] | None = None,
+) -> ASGIApp:
     """The whole application; ``open_service`` is called when something stored is first asked for.
 
-    Raises:
-        SettingsError: the token file is wrong, or missing where others can reach the server.
-    """
-    principals = load_principals(http.token_file)
-    names = names_of(http.host, http.allowed_hosts, open_to_all=principals.open)
-    tenants = {name: make_tenant(name, open_service, settings, http) for name in principals.names}
+    ``make`` makes what a principal gets, by default :func:`make_tenant`.
 
-    def service_of(request: Request) -> OffloadService:
-        return tenants[request.scope[PRINCIPAL_KEY]].service.get()
+    Raises:
+        SettingsError: the token file is wrong, or who may come is not told where others can reach the server.
+    """
+    oauth = None if http.oauth is None else _resource_server(http.oauth)
+    by_oauth_alone = oauth is not None and http.token_file is None
+    principals = Principals({}) if by_oauth_alone else load_principals(http.token_file)
+    names = names_of(http.host, http.allowed_hosts, open_to_all=principals.open)
+    tenants = Tenants(make or (lambda principal: make_tenant(principal, open_service, settings, http)))
 
     @asynccontextmanager
     async def running(app: Starlette) -> AsyncGenerator[None]:
-        async with AsyncExitStack() as stack:
-            for tenant in tenants.values():
-                stack.callback(tenant.service.close)
-                await stack.enter_async_context(tenant.manager.run())
-                stack.callback(tenant.assembly.workshop.stop)
+        async with tenants.running():
             yield
 
     routes = [
         Route(HEALTH_PATH, _health, methods=["GET"]),
-        Route(MCP_PATH, McpEndpoint(tenants)),
-        Route("/artifacts", Receiving(service_of, settings.max_artifact_bytes).put, methods=["PUT"]),
-        Route("/artifacts/{handle:path}", Sending(service_of).get, methods=["GET"]),
+        Route(MCP_PATH, McpEndpoint()),
+        Route("/artifacts", Receiving(_service_of, settings.max_artifact_bytes).put, methods=["PUT"]),
+        Route("/artifacts/{handle:path}", Sending(_service_of).get, methods=["GET"]),
+        *(oauth.routes if oauth is not None else ()),
     ]
-    return Gate(Starlette(routes=routes, lifespan=running), principals, names, http)
+    served = Tenancy(Starlette(routes=routes, lifespan=running), tenants)
+    return Gate(served, principals, names, http, oauth)
+
+
+def _resource_server(oauth: OAuthSettings) -> ResourceServer:
+    # What checks signatures takes a while to load, and most servers have no use for it.
+    from mcp_offload.server.oauth import ResourceServer
+
+    return ResourceServer(oauth)
+
+
+def _service_of(request: Request) -> OffloadService:
+    tenant: Tenant = request.scope[TENANT_KEY]
+    return tenant.service.get()
 
 
 async def _health(request: Request) -> JSONResponse:
@@ -130,7 +166,7 @@ def serve_over_http(settings: Settings, http: HttpSettings) -> int:
     host, port = sock.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
     sys.stderr.write(f"mcp-offload serves MCP on http://{shown}:{port}{MCP_PATH}\n")
-    if http.token_file is None:
+    if http.token_file is None and http.oauth is None:
         sys.stderr.write("Every program on this machine may use it; --token-file asks for a token.\n")
     sys.stderr.flush()
     try:

@@ -27,20 +27,14 @@ _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,64}\Z")
 
 
 class Principals:
-    """Names by token. Tokens are kept as hashes, so that a lookup tells nothing by its duration."""
+    """Names by token. Tokens are kept as hashes, so that a lookup tells nothing by its duration.
 
-    def __init__(self, names: Mapping[bytes, str]) -> None:
+    ``open`` is true where nobody needs a token.
+    """
+
+    def __init__(self, names: Mapping[bytes, str], *, open: bool = False) -> None:
         self._names = names
-
-    @property
-    def open(self) -> bool:
-        """True where nobody needs a token."""
-        return not self._names
-
-    @property
-    def names(self) -> list[str]:
-        """Every principal once, in the order of the file."""
-        return list(dict.fromkeys(self._names.values())) or [ANONYMOUS]
+        self.open = open
 
     def named(self, authorization: str | None) -> str | None:
         """The principal of an ``Authorization`` header, or None where it is nobody's.
@@ -60,7 +54,7 @@ def load_principals(path: str | None) -> Principals:
         SettingsError: it cannot be read, is open to others, or a line is malformed.
     """
     if path is None:
-        return Principals({})
+        return Principals({}, open=True)
     try:
         with open(path, encoding="utf-8") as file:
             if stat.S_IMODE(os.fstat(file.fileno()).st_mode) & 0o077:
@@ -128,7 +122,9 @@ def names_of(host: str, more: Sequence[str], *, open_to_all: bool) -> Names:
     if host in LOOPBACK_HOSTS:
         return Names(LOOPBACK_HOSTS | named)
     if open_to_all:
-        raise SettingsError(f"Listening on {host} needs --token-file, since others can reach it.")
+        raise SettingsError(
+            f"Listening on {host} needs --token-file or --oauth-issuer, since others can reach it."
+        )
     if host in WILDCARD_HOSTS:
         return Names(LOOPBACK_HOSTS | named if named else None)
     return Names(named | {host.lower()})
@@ -140,6 +136,16 @@ def host_name(header: str) -> str:
         return urlsplit(f"//{header}").hostname or ""
     except ValueError:
         return ""
+
+
+def is_secure(url: str) -> bool:
+    """Whether nobody on the way can change what a URL gives: https, or this machine."""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname
+    except ValueError:
+        return False
+    return bool(host) and (parts.scheme == "https" or (parts.scheme == "http" and host in LOOPBACK_HOSTS))
 
 
 class TokenBucket:

@@ -30,7 +30,6 @@ def _file(tmp_path: Path, text: str, mode: int = 0o600) -> str:
 
 def test_a_token_names_its_principal_and_several_may_name_one(tmp_path: Path) -> None:
     principals = load_principals(_file(tmp_path, f"# all\nann {TOKEN}1\n\nbob {TOKEN}2 # b\nann {TOKEN}3\n"))
-    assert principals.names == ["ann", "bob"]
     assert not principals.open
     assert principals.named(f"Bearer {TOKEN}1") == "ann"
     assert principals.named(f"bearer  {TOKEN}2") == "bob"
@@ -42,7 +41,6 @@ def test_a_token_names_its_principal_and_several_may_name_one(tmp_path: Path) ->
 def test_without_a_file_everybody_is_nobody() -> None:
     principals = load_principals(None)
     assert principals.open
-    assert principals.names == [ANONYMOUS]
     assert principals.named(None) == principals.named("Bearer x") == ANONYMOUS
 
 
