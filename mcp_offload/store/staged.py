@@ -26,11 +26,11 @@ class Tally:
         self.lines = NewlineCounter()
         self.size_bytes = 0
 
-    def update(self, data: bytes | bytearray, size_bytes: int) -> None:
-        """Take in the first ``size_bytes`` of ``data``."""
-        self.hasher.update(memoryview(data)[:size_bytes])
-        self.lines.update(data, size_bytes)
-        self.size_bytes += size_bytes
+    def update(self, data: bytes) -> None:
+        """Take in what comes next."""
+        self.hasher.update(data)
+        self.lines.update(data)
+        self.size_bytes += len(data)
 
 
 class Staged:

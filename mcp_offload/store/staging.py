@@ -12,16 +12,17 @@ from typing import Final
 
 from mcp_offload.errors import ArtifactTooLargeError, QuotaExceededError
 from mcp_offload.models import Monitor
+from mcp_offload.settings import MIB
 from mcp_offload.store.blobs import BlobDir
-from mcp_offload.store.config import BLOCK_BYTES, INLINE_MAX_BYTES, StoreConfig
+from mcp_offload.store.config import INLINE_MAX_BYTES, StoreConfig
 from mcp_offload.store.faults import is_full, meaning, translated
 from mcp_offload.store.staged import Staged, Tally
 
-_BUFFERS: Final = 8
-_PIECE_BYTES: Final = 4 * BLOCK_BYTES
-_HELPER_FROM_BYTES: Final = 4 * BLOCK_BYTES
-_ASK_AGAIN_BYTES: Final = 1024 * BLOCK_BYTES
-_ROOM_EVERY_BYTES: Final = 16 * 1024 * 1024
+_PIECE_BYTES: Final = MIB
+_PIECES_AHEAD: Final = 8
+_HELPER_FROM_BYTES: Final = 2 * MIB
+_ASK_AGAIN_BYTES: Final = 256 * MIB
+_ROOM_EVERY_BYTES: Final = 16 * MIB
 _ADVANCE_SECONDS: Final = 0.05
 
 MakeRoom = Callable[[int, bool], None]
@@ -43,28 +44,24 @@ class _Helper:
 
     def __init__(self, tally: Tally) -> None:
         self._tally = tally
-        self._full: queue.SimpleQueue[tuple[bytes | bytearray, int] | None] = queue.SimpleQueue()
-        self._room = threading.Semaphore(_BUFFERS)
-        self.free: queue.SimpleQueue[bytearray] = queue.SimpleQueue()
+        self._pieces: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._room = threading.Semaphore(_PIECES_AHEAD)
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name="store-hash", daemon=True)
         self._thread.start()
 
     def _run(self) -> None:
-        while (item := self._full.get()) is not None:
-            data, size_bytes = item
+        while (piece := self._pieces.get()) is not None:
             if self._error is None:
                 try:
-                    self._tally.update(data, size_bytes)
+                    self._tally.update(piece)
                 except BaseException as error:  # noqa: BLE001 - raised again in the thread that waits
                     self._error = error
             self._room.release()
-            if isinstance(data, bytearray):
-                self.free.put(data)
 
-    def update(self, data: bytes | bytearray, size_bytes: int) -> None:
+    def update(self, piece: bytes) -> None:
         self._room.acquire()
-        self._full.put((data, size_bytes))
+        self._pieces.put(piece)
 
     def finish(self) -> None:
         """Wait for the rest.
@@ -72,7 +69,7 @@ class _Helper:
         Raises:
             BaseException: whatever went wrong in the thread.
         """
-        self._full.put(None)
+        self._pieces.put(None)
         self._thread.join()
         if self._error is not None:
             raise self._error
@@ -130,17 +127,23 @@ class Stager:
     def file(self, source_fd: int) -> Staged:
         """Stage what a descriptor gives from its present position to its end."""
         try:
-            head = bytearray()
-            while len(head) <= INLINE_MAX_BYTES and (data := os.read(source_fd, INLINE_MAX_BYTES + 1)):
-                head += data
+            head = self._read(source_fd)
+            while len(head) <= INLINE_MAX_BYTES and (more := self._read(source_fd)):
+                head += more
             if len(head) <= INLINE_MAX_BYTES:
-                return self._finish(bytes(head))
-            self._put(bytes(head))
-            self._copy(source_fd)
+                return self._finish(head)
+            self._put(head)
+            while piece := self._read(source_fd):
+                self._put(piece)
             return self._finish(None)
         except BaseException:
             self._abandon()
             raise
+
+    def _read(self, source_fd: int) -> bytes:
+        """What comes next; where the size is known, one read takes a small file in."""
+        left_bytes = self._left_bytes() if self._total_bytes else _PIECE_BYTES
+        return os.read(source_fd, min(_PIECE_BYTES, max(left_bytes, INLINE_MAX_BYTES) + 1))
 
     def _spill(self, chunks: Iterable[bytes]) -> bytes | None:
         """Write the chunks, unless all of them together are small: then return them."""
@@ -160,23 +163,8 @@ class Stager:
             self._put(chunk)
         return None
 
-    def _copy(self, source_fd: int) -> None:
-        buffers = [bytearray(BLOCK_BYTES) for _ in range(_BUFFERS)]
-        while True:
-            buffer = buffers.pop() if buffers else self._recycled()
-            size_bytes = os.readv(source_fd, [memoryview(buffer)])
-            if size_bytes == 0:
-                return
-            self._put(buffer, size_bytes)
-            if self._helper is None:
-                buffers.append(buffer)
-
-    def _recycled(self) -> bytearray:
-        assert self._helper is not None
-        return self._helper.free.get()
-
-    def _put(self, data: bytes | bytearray, size_bytes: int | None = None) -> None:
-        size_bytes = len(data) if size_bytes is None else size_bytes
+    def _put(self, data: bytes) -> None:
+        size_bytes = len(data)
         self._require_size(self._written_bytes + size_bytes)
         self._require_room(size_bytes)
         if self._fd < 0:
@@ -188,8 +176,8 @@ class Stager:
                 self._helper = _Helper(self._tally)
             else:
                 self._helper_from_bytes += _ASK_AGAIN_BYTES
-        (self._helper or self._tally).update(data, size_bytes)
-        self._write(memoryview(data)[:size_bytes])
+        (self._helper or self._tally).update(data)
+        self._write(memoryview(data))
         self._written_bytes += size_bytes
         now = time.monotonic()
         if now - self._advanced_at >= _ADVANCE_SECONDS:
@@ -234,7 +222,7 @@ class Stager:
         failpoints = self._config.failpoints
         if data is not None:
             self._require_size(len(data))
-            self._tally.update(data, len(data))
+            self._tally.update(data)
             return Staged(self._blobs, self._tally, -1, None, data, durable=True)
         if self._helper is not None:
             helper, self._helper = self._helper, None

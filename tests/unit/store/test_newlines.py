@@ -6,13 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_offload.store.config import BLOCK_BYTES
-from mcp_offload.store.newlines import NewlineCounter, NewlineIndex, nth_newline
+from mcp_offload.store.newlines import NewlineCounter, NewlineIndex, count_newlines, nth_newline
 
 
 def counted(*chunks: bytes) -> NewlineCounter:
     counter = NewlineCounter()
     for chunk in chunks:
-        counter.update(chunk, len(chunk))
+        counter.update(chunk)
     return counter
 
 
@@ -28,6 +28,12 @@ def test_how_the_stream_is_cut_does_not_matter() -> None:
     whole = counted(data).packed()
     for size in (1000, 65_536, BLOCK_BYTES - 1, BLOCK_BYTES, 3 * BLOCK_BYTES + 7):
         assert counted(*(data[at : at + size] for at in range(0, len(data), size))).packed() == whole
+
+
+@given(st.lists(st.sampled_from([b"\n", b"x" * 10 + b"\n", b"y" * 300 + b"\n", b"z" * 5000]), max_size=60))
+def test_lines_of_any_length_are_counted(parts: list[bytes]) -> None:
+    data = b"".join(parts)
+    assert count_newlines(data) == sum(byte == 0x0A for byte in data)
 
 
 def test_an_empty_update_says_nothing_about_the_end() -> None:

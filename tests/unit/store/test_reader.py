@@ -17,7 +17,7 @@ from tests.unit.store.helpers import Put, blob_files
 
 def reader(data: bytes) -> BlobReader:
     counter = NewlineCounter()
-    counter.update(data, len(data))
+    counter.update(data)
     return BlobReader(
         blake3="0" * 64,
         size_bytes=len(data),
