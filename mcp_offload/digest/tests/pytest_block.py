@@ -38,6 +38,8 @@ class Draft:
     line: int | None = None
     output_from: int = 0
     trace_to: int = 0
+    unplaced: bool = False
+    """Of ``--tb=line``: the line that says where is still to come."""
     _own: bool = False
     _in_error: bool = False
     _syntax: bool = False
@@ -61,6 +63,20 @@ class Draft:
             return
         self._in_error = False
         self._other_line(number, text)
+
+    def feed_unplaced(self, number: int, text: str) -> None:
+        """Take a line of an unnamed block, up to the one that repeats its message with the place."""
+        self.end = number
+        if CAPTURE.match(text):
+            self.output_from = self.output_from or number
+        elif (found := _ONE_LINE.match(text)) and found["message"] == self.message:
+            self.file, self.line, self.unplaced = found["file"], int(found["line"]), False
+        elif self.output_from:
+            return
+        elif text.startswith("E   "):
+            self.message, self.message_line = text[1:].strip(), number
+        elif not self.message and (group := _EXCEPTION.match(text)):
+            self.message, self.message_line = group["text"], number
 
     def _error_line(self, number: int, text: str) -> None:
         if not self._in_error:
@@ -123,7 +139,10 @@ class Draft:
 
 
 def one_line(text: str, number: int, section: str) -> Draft:
-    """A failure as ``--tb=line`` prints it."""
+    """A failure as ``--tb=line`` prints it; before pytest 9.2 that is all of it."""
+    if text.startswith(("E   ", "  + Exception Group Traceback")):
+        message = text[1:].strip() if text[0] == "E" else ""
+        return Draft("", number, section, number, message, number if message else 0, unplaced=True)
     found = _ONE_LINE.match(text)
     draft = Draft(
         "",

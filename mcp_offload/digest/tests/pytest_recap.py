@@ -29,9 +29,11 @@ _KEYS: Final = {
     "subtests failed": "failed",
 }
 RECAP: Final = re.compile(
-    r"^(?P<status>FAILED|ERROR|SUBFAIL(?:ED)?)(?P<sub>\[.*?\]| \[.*?\])?"
+    r"^(?P<status>FAILED|ERROR|SUBFAIL(?:ED)?)(?P<sub>\[.*?\]| \[.*?\]|\(.*?\))?"
     r"(?P<params> \(.*?\))? (?:\[[\d.]+s\] )?(?P<rest>[^\s(\[].*)$"
 )
+# Source: pytest-subtests before pytest 9 put what tells a sub-test from others before the status.
+_SUBTEST: Final = re.compile(r"^(?P<sub>(?:\[.*?\] )?(?:\(.*?\) )?)SUBFAIL (?P<rest>[^\s(\[].*)$")
 
 
 class Summary(NamedTuple):
@@ -59,6 +61,8 @@ class Recap(NamedTuple):
 
 def parse_recap(text: str, number: int) -> Recap | None:
     """Read one line of the short summary, or None."""
+    if text[:1] in {"(", "["} and (subtest := _SUBTEST.match(text)):
+        return Recap("FAILED", subtest["rest"], number, f" {subtest['sub'].strip()}")
     found = RECAP.match(text)
     if not found or found["rest"].startswith("- "):
         return None
@@ -153,12 +157,14 @@ def _waiting(
     nodeid: str,
 ) -> Draft | None:
     """The first block of that name that no earlier recap line took."""
-    for key in (header_form(nodeid) + recap.sub, header_form(nodeid), nodeid):
-        queue = waiting.get((recap.status, key))
-        while queue:
-            draft = queue.popleft()
-            if id(draft) not in matched:
-                return draft
+    # pytest-sugar's recap says FAILED of errors, too.
+    for status in dict.fromkeys((recap.status, "ERROR")):
+        for key in (header_form(nodeid) + recap.sub, header_form(nodeid), nodeid):
+            queue = waiting.get((status, key))
+            while queue:
+                draft = queue.popleft()
+                if id(draft) not in matched:
+                    return draft
     return None
 
 
@@ -167,11 +173,27 @@ def _pair_unnamed(drafts: list[Draft], matched: dict[int, tuple[Recap, str, str]
     for status in ("FAILED", "ERROR"):
         unnamed = [draft for draft in drafts if not draft.name and _status(draft) == status]
         left = [row for row in alone if row[1] is not None and row[1].status == status]
-        if unnamed and len(unnamed) == len(left):
-            for draft, (_, recap, nodeid, message) in zip(unnamed, left, strict=True):
-                if recap is not None:
-                    matched[id(draft)] = (recap, nodeid, message)
-            alone[:] = [row for row in alone if row not in left]
+        if len(unnamed) != len(left):
+            left, unnamed = _alike(unnamed, left)
+        for draft, (_, recap, nodeid, message) in zip(unnamed, left, strict=True):
+            if recap is not None:
+                matched[id(draft)] = (recap, nodeid, message)
+        taken = {id(row) for row in left}
+        alone[:] = [row for row in alone if id(row) not in taken]
+
+
+def _alike(drafts: list[Draft], rows: list[Row]) -> tuple[list[Row], list[Draft]]:
+    """The rows whose message, which the recap may cut short, begins that of a block; and those blocks."""
+    chosen: list[tuple[Row, Draft]] = []
+    at = 0
+    for row in rows:
+        start = row[3].removesuffix("...")
+        for index in range(at, len(drafts) if start else at):
+            if drafts[index].message.startswith(start):
+                chosen.append((row, drafts[index]))
+                at = index + 1
+                break
+    return [row for row, _ in chosen], [draft for _, draft in chosen]
 
 
 def add_totals(into: Findings, totals: dict[str, int]) -> None:

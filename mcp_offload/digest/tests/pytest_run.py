@@ -41,6 +41,7 @@ class Run:
     drafts: list[Draft] = field(default_factory=list[Draft])
     recaps: list[Recap] = field(default_factory=list[Recap])
     summary: Summary | None = None
+    printed: Summary | None = None
     tests: dict[str, str] = field(default_factory=dict[str, str])
     lines_of: dict[str, int] = field(default_factory=dict[str, int])
     notes: list[str] = field(default_factory=list[str])
@@ -48,6 +49,9 @@ class Run:
     broken: Failure | None = None
     unlisted: int = 0
     nested: bool = False
+    instant: bool = False
+    """A block is open that stands among the progress, as pytest-sugar and pytest-instafail print it."""
+    just_failed: bool = False
 
     @property
     def block(self) -> Draft | None:
@@ -68,6 +72,10 @@ class Run:
             return
         self.drafts.append(Draft(name, number, self.section))
 
+    def is_result(self, text: str) -> bool:
+        """True of a ``-v`` line."""
+        return "::" in text and len(text) <= 1000 and _VERBOSE.match(text) is not None
+
     def result_line(self, number: int, text: str) -> bool:
         """Read a ``-v`` line; False where it is none."""
         if "::" not in text or len(text) > 1000:
@@ -83,7 +91,8 @@ class Run:
         if outcome == "rerun" or len(self.tests) >= MAX_TESTS:
             return True
         self.tests[name] = outcome
-        if outcome in {"failed", "error"}:
+        self.just_failed = outcome in {"failed", "error"}
+        if self.just_failed:
             self.lines_of[name] = number
         return True
 
@@ -97,6 +106,19 @@ class Run:
         if self.recaps:
             return self.summary.bad == len(self.recaps)
         return self.summary.bad == 0 and self.percent in {0, 100}
+
+    def may_have_printed(self, summary: Summary) -> bool:
+        """True where a closing line may be what a test printed: among outputs, at odds with the blocks."""
+        if self.section == "PASSES":
+            return True
+        return self.in_output and summary.bad != len(self.drafts) + self.unlisted
+
+    def end(self) -> None:
+        """Settle at the end of the log, or of the session, for a closing line that stood among outputs."""
+        if self.summary is None and self.printed is not None:
+            shown = len(self.drafts) + self.unlisted
+            if bool(self.printed.bad) == bool(shown):
+                self.summary = self.printed
 
     # --- the result -------------------------------------------------------------------------------
 

@@ -22,6 +22,10 @@ _BLOCK: Final = re.compile(r"^(?:_+|―+) (?P<name>\S.*?) (?:_+|―+)$")
 _BANG: Final = re.compile(r"^!{3,} (?P<text>.+?) !{3,}$")
 _PERCENT: Final = re.compile(r"\[ *(?P<percent>\d+)%\]$")
 _PROGRESS: Final = re.compile(r"^[.FEsxXRu,-]+ +\[ *\d+%\]$")
+# Progress of a file, pytest-sugar's included; ends a block that stands among the progress.
+_FILE_PROGRESS: Final = re.compile(
+    r"^(?:(?P<file>\S+) (?P<marks>[.FEsxXRu]+)(?: +\[ *\d+%\])?| ?\S.* \d+% [▏▎▍▌▋▊▉█].*)$"
+)
 _VERSION: Final = re.compile(r"\bpytest-(?P<version>\d[\w.]*)")
 _INTERNAL: Final = re.compile(r"^(?:\[gw\d+\] )?INTERNALERROR> ?(?P<text>.*)$")
 _USAGE: Final = re.compile(r"^(?P<program>\S*(?:pytest|py\.test|__main__\.py)\S*): error: (?P<text>.+)$")
@@ -113,10 +117,12 @@ class PytestText:
 
     def _inside(self, run: Run, number: int, text: str) -> None:
         first = text[:1]
+        if run.instant and (_FILE_PROGRESS.match(text) or run.is_result(text)):
+            run.instant, run.section = False, "progress"
         if first == "=" or text[:8] == "Test ses":
             if self._rule(run, number, text):
                 return
-        elif first in "_―" and (found := _BLOCK.match(text)) and run.section in {"FAILURES", "ERRORS"}:
+        elif first in "_―" and (found := _BLOCK.match(text)) and self._has_blocks(run, found["name"], first):
             if not found["name"].startswith("_ "):
                 run.open_block(found["name"], number)
                 run.last = number
@@ -130,6 +136,14 @@ class PytestText:
             self._close(run, summary)
             return
         self._content(run, number, text)
+
+    def _has_blocks(self, run: Run, name: str, rule: str) -> bool:
+        """True where a header opens a failure block; pytest-sugar and -instafail print them at once."""
+        if run.section == "progress" and (rule == "―" or run.just_failed):
+            run.instant = True
+        if run.instant and not name.startswith("_ "):
+            run.section = "ERRORS" if name.startswith("ERROR ") else "FAILURES"
+        return run.section in {"FAILURES", "ERRORS"}
 
     def _rule(self, run: Run, number: int, text: str) -> bool:
         """Lines drawn with ``=``."""
@@ -150,7 +164,7 @@ class PytestText:
         if found["name"] == "short test summary info":
             run.recaps = []
         if not (run.nested and run.in_output and found["name"] in {"FAILURES", "ERRORS"}):
-            run.section = found["name"]
+            run.section, run.instant = found["name"], False
         return True
 
     def _content(self, run: Run, number: int, text: str) -> None:
@@ -160,9 +174,12 @@ class PytestText:
             return
         if section in {"FAILURES", "ERRORS"}:
             run.last = number
-            if run.drafts and run.drafts[-1].section == section and run.drafts[-1].name:
-                run.drafts[-1].feed(number, text)
-            elif text.strip() and len(run.drafts) < MAX_FAILURES:
+            block = run.drafts[-1] if run.drafts and run.drafts[-1].section == section else None
+            if block and block.name:
+                block.feed(number, text)
+            elif block and block.unplaced:
+                block.feed_unplaced(number, text)
+            elif text.strip() and not text.startswith("---") and len(run.drafts) < MAX_FAILURES:
                 run.drafts.append(one_line(text, number, section))
         elif section == "short test summary info":
             recap = parse_recap(text, number)
@@ -175,6 +192,9 @@ class PytestText:
     def _progress(self, run: Run, number: int, text: str) -> None:
         if found := _PERCENT.search(text):
             run.percent, run.last = int(found["percent"]), number
+        if text and (run.header or run.percent):
+            marks = _FILE_PROGRESS.match(text)
+            run.just_failed = bool(marks and (marks["marks"] or "")[-1:] in {"F", "E"})
         if run.result_line(number, text):
             run.last = number
         elif found := _USAGE.match(text) or _NOT_FOUND.match(text):
@@ -197,7 +217,11 @@ class PytestText:
             run.notes.append(text[:160])
 
     def _close(self, run: Run, summary: Summary) -> None:
-        run.summary, run.last = summary, summary.line
+        run.last = summary.line
+        if run.may_have_printed(summary):
+            run.printed = summary
+            return
+        run.summary = summary
         if self._internal is not None:
             run.broken, self._internal = self._internal, None
 
@@ -265,7 +289,9 @@ class PytestText:
         """Totals summed over sessions, failures of all."""
         self._end_conftest()
         if self._sugar is not None and self._run is not None and self._run.summary is None:
-            self._close(self._run, Summary(self._sugar, self._sugar_seconds, self._run.last, False))
+            self._run.summary = Summary(self._sugar, self._sugar_seconds, self._run.last, False)
+        for run in self._runs:
+            run.end()
         if self._run is not None and self._internal is not None:
             self._run.broken, self._internal = self._internal, None
         if self._internal is not None:
