@@ -30,6 +30,7 @@ VARIABLES: Final[Mapping[str, str]] = {
     "MCP_OFFLOAD_RG": "path of ripgrep, or off to search in process; by default found on PATH",
     "MCP_OFFLOAD_ALLOW_RUN": "commands that clients may run, separated by commas; as serve --allow-run",
     "MCP_OFFLOAD_RUN_ENV": "variables that commands get although they look like secrets: A,AWS_*",
+    "MCP_OFFLOAD_WRAP_HEADERS": "headers for a server wrapped by URL, a line each; as wrap --header",
     "MCP_OFFLOAD_FAILPOINTS": "for tests: name=action pairs separated by commas",
 }
 """Every variable that is read, with what it holds."""

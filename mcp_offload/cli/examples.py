@@ -54,6 +54,14 @@ itself a process above them.""",
     "serve": """Speak MCP on standard input and output until the client closes them.
 
 An agent client starts this; nothing is listened to and nothing is sent anywhere.""",
+    "wrap": """Stand in front of another MCP server.
+
+Large results are stored and replaced by a card, a digest or an outline, and handles; everything else
+passes as it is.
+
+SERVER is started as the client would have started it, and again where it ends. read_handle, search_handles
+and outline_handle are added to its tools, unless --no-tools says that the client has mcp-offload serve as
+well.""",
     "run": """Run a command and print the digest of what it printed, or that itself where it is short.
 
 All of it is stored while it arrives; the handle reads it, also while the command runs. What looks like a
@@ -147,6 +155,12 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "mcp-offload serve --root ~/project --tools all",
         "mcp-offload serve --allow-run pytest --allow-run 'npm' --allow-run scripts/",
         "claude mcp add offload -- mcp-offload serve",
+    ),
+    "wrap": (
+        "mcp-offload wrap -- npx -y @modelcontextprotocol/server-filesystem ~/project",
+        "mcp-offload wrap --threshold-tokens 1000 --tool git_diff=always -- uvx mcp-server-git",
+        "mcp-offload wrap --resolve write_file -- node server.js",
+        "mcp-offload wrap --url https://example.com/mcp --header 'Authorization: Bearer ${TOKEN}'",
     ),
     "run": (
         "mcp-offload run -- pytest -q",

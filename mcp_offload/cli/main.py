@@ -17,6 +17,7 @@ from mcp_offload.cli.parser import parse
 from mcp_offload.cli.run_options import with_run_environment
 from mcp_offload.cli.serve_options import with_serve_options
 from mcp_offload.cli.settings_from import build_settings
+from mcp_offload.cli.wrap_options import with_wrap_options
 from mcp_offload.errors import OffloadError, UsageError
 from mcp_offload.settings import Settings
 
@@ -76,9 +77,10 @@ def _dispatch(args: argparse.Namespace, environ: Mapping[str, str], console: Con
     settings = with_serve_options(build_settings(args, environ, cwd), args, cwd)
     settings = with_lease(settings, args, environ)
     settings = with_run_environment(settings, args, environ)
+    settings = with_wrap_options(settings, args, environ)
     if args.verbose:
         _log_to_stderr()
-    if args.command == "serve":
+    if args.command in ("serve", "wrap"):
         _serve(settings)
     if args.command in ("install", "uninstall", "status"):
         from mcp_offload.cli.registration import run_registration
@@ -103,9 +105,14 @@ def _dispatch(args: argparse.Namespace, environ: Mapping[str, str], console: Con
 
 def _serve(settings: Settings) -> NoReturn:
     """Serve, and end the process at once: clients kill a server that lingers, and the store is safe."""
-    from mcp_offload.server import serve_http, serve_stdio
+    if settings.wrap is not None:
+        from mcp_offload.wrap import serve_wrapped
 
-    status = serve_stdio(settings) if settings.http is None else serve_http(settings, settings.http)
+        status = serve_wrapped(settings, settings.wrap)
+    else:
+        from mcp_offload.server import serve_http, serve_stdio
+
+        status = serve_stdio(settings) if settings.http is None else serve_http(settings, settings.http)
     with suppress(AttributeError):  # None where the process was started without it
         sys.stderr.flush()
     os._exit(status)

@@ -11,6 +11,7 @@ from mcp_offload.cli.examples import DESCRIPTIONS, EXAMPLES, EXIT_STATUSES
 from mcp_offload.cli.lease_options import add_lease, add_lease_options
 from mcp_offload.cli.run_options import add_allow_run, add_run_options
 from mcp_offload.cli.serve_options import add_serve_options
+from mcp_offload.cli.wrap_options import add_wrap_options
 
 KINDS: Final = ("file", "log", "test", "build")
 SCOPES: Final = ("user", "project", "local")
@@ -198,6 +199,9 @@ def _add_running(commands: _Commands) -> None:
     add_allow_run(serve)
     add_lease_options(serve)
     _add_globals(serve, "roots_after")
+    wrap = _command(commands, "wrap", "stand in front of another MCP server; its large results are stored")
+    add_wrap_options(wrap)
+    _add_globals(wrap, "roots_after")
     run = _command(commands, "run", "run a command, store what it prints and print the digest of that")
     add_run_options(run)
     _add_globals(run, "roots_after")

@@ -18,6 +18,8 @@ UNLIMITED: Final = 1 << 62
 
 
 _PROFILES: Final = ("default", "all")
+SERVING: Final = ("serve", "wrap")
+"""The commands that answer a model."""
 
 
 def build_settings(args: argparse.Namespace, environ: Mapping[str, str], cwd: str) -> Settings:
@@ -32,7 +34,7 @@ def build_settings(args: argparse.Namespace, environ: Mapping[str, str], cwd: st
     values = read_environment(environ)
     project = resolve_workspace(cwd, None)
     roots = _roots(args.root, values.get("MCP_OFFLOAD_ROOTS"), project, cwd)
-    base_dir, project = _base(roots, cwd, project) if args.command == "serve" else (cwd, project)
+    base_dir, project = _base(roots, cwd, project) if args.command in SERVING else (cwd, project)
     defaults = Settings(store_dir="", state_dir="", roots=(), base_dir=cwd, workspace=project)
     tools = getattr(args, "tools", None) or one_of(values, "MCP_OFFLOAD_TOOLS", _PROFILES, defaults.tools)
     max_tokens = whole_number(values, "MCP_OFFLOAD_MAX_TOKENS", defaults.max_tokens, least=100)
@@ -54,8 +56,8 @@ def build_settings(args: argparse.Namespace, environ: Mapping[str, str], cwd: st
         ttl_seconds=whole_number(values, "MCP_OFFLOAD_TTL_SECONDS", defaults.ttl_seconds, least=1),
         reserve_bytes=whole_number(values, "MCP_OFFLOAD_RESERVE_BYTES", defaults.reserve_bytes),
         tools=cast(ToolProfile, tools),
-        max_reply_bytes=max_reply_bytes if args.command == "serve" else UNLIMITED,
-        max_tokens=max_tokens if args.command == "serve" else UNLIMITED,
+        max_reply_bytes=max_reply_bytes if args.command in SERVING else UNLIMITED,
+        max_tokens=max_tokens if args.command in SERVING else UNLIMITED,
         rg_path=_ripgrep(values.get("MCP_OFFLOAD_RG"), environ.get("PATH", "")),
         failpoints=tuple(part for part in values.get("MCP_OFFLOAD_FAILPOINTS", "").split(",") if part),
     )

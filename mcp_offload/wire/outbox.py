@@ -57,10 +57,16 @@ class Outbox:
             return self._changed.wait_for(lambda: self._held_bytes == 0, timeout_seconds)
 
     def close(self) -> None:
-        """End the thread once all that was put is written; what is put later is dropped."""
+        """End the thread after the line that it is at; what waits or is put later is dropped."""
         with self._changed:
             self._closed = True
+            self._lines.clear()
+            self._held_bytes = 0
             self._changed.notify_all()
+
+    def join(self) -> None:
+        """Block until the thread has ended, after which the descriptor is not written to."""
+        self._thread.join()
 
     def _run(self) -> None:
         while True:
@@ -75,7 +81,7 @@ class Outbox:
                 self._give_up()
                 return
             with self._changed:
-                self._held_bytes -= len(line)
+                self._held_bytes = max(0, self._held_bytes - len(line))
                 self._changed.notify_all()
 
     def _write(self, line: bytes) -> None:

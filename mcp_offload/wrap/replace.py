@@ -1,0 +1,152 @@
+"""Stores a large result and says, in its place, what it is and how to read it."""
+
+from __future__ import annotations
+
+import base64
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from mcp_offload.errors import OffloadError
+from mcp_offload.models import Monitor, StoreManyResult, StoreResult
+from mcp_offload.settings import WrapSettings
+from mcp_offload.wire.messages import JsonObject
+from mcp_offload.wire.scrub import scrub_text
+from mcp_offload.wrap.names import artifact_name
+from mcp_offload.wrap.results import Piece, read_result
+
+if TYPE_CHECKING:
+    from mcp_offload.service import OffloadService
+
+#: What all that stands for a result may cost, and how many of its parts are told in detail.
+NOTICE_TOKENS: Final = 600
+DETAILED: Final = 3
+#: A text that costs no more stays as it is, beside what is stored.
+SHORT_TOKENS: Final = 50
+SHORT_BYTES: Final = 1_000
+#: Text this long is not counted to learn that it is too long.
+CERTAINLY_LARGE_BYTES: Final = 4 << 20
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call that was answered."""
+
+    tool: str
+    arguments: Mapping[str, object]
+
+
+class Replacer:
+    """Replaces results that cost more than their tool may. Thread-safe.
+
+    ``hint`` gives, as a phrase, by which tools handles are read.
+    """
+
+    def __init__(
+        self, open_service: Callable[[], OffloadService], wrap: WrapSettings, hint: Callable[[], str]
+    ) -> None:
+        self._open_service = open_service
+        self._wrap = wrap
+        self._hint = hint
+
+    def may_replace(self, tool: str, size_bytes: int) -> bool:
+        """Whether a message of so many bytes has to be looked into: a token is at least one byte."""
+        threshold = self._wrap.threshold(tool)
+        return threshold is not None and (size_bytes > threshold or self._wrap.keep_all)
+
+    def replaced(
+        self, call: ToolCall, line: bytes, result: JsonObject, monitor: Monitor
+    ) -> JsonObject | None:
+        """The result to send instead, or None where it passes as it is.
+
+        What cannot be stored is shown whole, and said so: nothing is ever lost.
+        """
+        threshold = self._wrap.threshold(call.tool)
+        if threshold is None or ("content" not in result and "structuredContent" not in result):
+            return None
+        reading = read_result(line.decode("utf-8", "replace"), result)
+        pieces = [piece for piece in reading.pieces if piece.data]
+        if not pieces:
+            return None
+        try:
+            service = self._open_service()
+            passes = self._tokens(service, pieces, threshold) <= threshold
+            if passes and not self._wrap.keep_all:
+                return None
+            short = [] if passes or not threshold else _short(service, pieces)
+            stored = [self._store(service, call, piece, monitor) for piece in pieces if piece not in short]
+            if passes:
+                return None
+            notice = self._notice(service, stored)
+        except OffloadError as exc:
+            _log.warning("a result of %s was not stored: %s", call.tool, exc)
+            return _with_note(result, f"Shown whole, because it could not be stored: {exc}")
+        rest = {key: value for key, value in result.items() if key != "structuredContent"}
+        return {**rest, "content": [*(piece.block for piece in short), notice, *reading.shown]}
+
+    def _tokens(self, service: OffloadService, pieces: Sequence[Piece], enough: int) -> int:
+        """What the pieces cost together, or any number above ``enough`` where they cost more."""
+        tokens = 0
+        for piece in pieces:
+            if len(piece.data) > CERTAINLY_LARGE_BYTES:
+                return enough + 1
+            text = base64.b64encode(piece.data).decode() if piece.text is None else piece.text
+            tokens += service.count_tokens(text)
+            if tokens > enough:
+                break
+        return tokens
+
+    def _store(self, service: OffloadService, call: ToolCall, piece: Piece, monitor: Monitor) -> StoreResult:
+        name = artifact_name(call.tool, call.arguments, piece)
+        result = service.store(content=piece.data, name=name, monitor=monitor)
+        assert not isinstance(result, StoreManyResult)
+        return result
+
+    def _notice(self, service: OffloadService, stored: Sequence[StoreResult]) -> JsonObject:
+        head = f"Stored, not shown; read parts {self._hint()}:"
+        return _text(scrub_text("\n".join([head, *_told(service, stored)])))
+
+
+def _short(service: OffloadService, pieces: Sequence[Piece]) -> list[Piece]:
+    """Texts that say more than any card of theirs could: they stay as they are."""
+    texts = [piece for piece in pieces if piece.block is not None and len(piece.data) <= SHORT_BYTES]
+    return [piece for piece in texts if service.count_tokens(piece.text or "") <= SHORT_TOKENS]
+
+
+def _told(service: OffloadService, stored: Sequence[StoreResult]) -> list[str]:
+    """A few lines about each artifact, a single one for those beyond the first."""
+    from mcp_offload.service.render import store_text
+
+    share = NOTICE_TOKENS // min(len(stored), DETAILED)
+    lines = [_detailed(service, result, share) for result in stored[:DETAILED]]
+    return [*lines, *(store_text(result).split("\n")[0] for result in stored[DETAILED:])]
+
+
+def _detailed(service: OffloadService, result: StoreResult, max_tokens: int) -> str:
+    from mcp_offload.service.render import outline_text, store_text
+
+    if result.binary or result.digest is not None or result.kind in ("l", "t"):
+        return _fitting(service, store_text(result), result.handle, max_tokens)
+    return outline_text(service.outline(result.handle, max_tokens=max_tokens))
+
+
+def _fitting(service: OffloadService, text: str, handle: str, max_tokens: int) -> str:
+    """The text, or as many of its lines as fit and where the rest is."""
+    if service.count_tokens(text) <= max_tokens:
+        return text
+    lines = text.split("\n")
+    while len(lines) > 1 and service.count_tokens("\n".join(lines)) > max_tokens:
+        lines = lines[: max(1, len(lines) * 3 // 4)]
+    return "\n".join([*lines, f"... more: outline {handle}"])
+
+
+def _with_note(result: JsonObject, note: str) -> JsonObject:
+    content = result.get("content")
+    return {**result, "content": [_text(scrub_text(note)), *(content if isinstance(content, list) else [])]}
+
+
+def _text(text: str) -> JsonObject:
+    return {"type": "text", "text": text}
