@@ -10,10 +10,13 @@ from array import array
 from bisect import bisect_left
 from typing import Final
 
+from mcp_offload.settings import KIB
 from mcp_offload.store.config import BLOCK_BYTES
 
 _NARROW_BYTES: Final = 2048
-_SAMPLE_BYTES: Final = 4096
+# Small enough for the memory to come from a pool, where larger pieces are asked of the system each time.
+_SLICE_BYTES: Final = 64 * KIB
+_SAMPLE_BYTES: Final = 1024
 _LONG_LINE_BYTES: Final = 60
 
 
@@ -45,12 +48,12 @@ class NewlineCounter:
         self.newlines = 0
         self.ends_with_newline = False
 
-    def update(self, data: bytes) -> None:
+    def update(self, data: bytes | memoryview) -> None:
         """Count in what comes next."""
         start, size_bytes = 0, len(data)
         while start < size_bytes:
-            end = min(size_bytes, start + BLOCK_BYTES - self._filled_bytes)
-            self.newlines += count_newlines(data if end - start == size_bytes else data[start:end])
+            end = min(size_bytes, start + _SLICE_BYTES, start + BLOCK_BYTES - self._filled_bytes)
+            self.newlines += count_newlines(bytes(data[start:end]))
             self._filled_bytes += end - start
             start = end
             if self._filled_bytes == BLOCK_BYTES:

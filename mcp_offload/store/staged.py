@@ -9,6 +9,7 @@ from typing import Final, Self
 from blake3 import blake3
 
 from mcp_offload.store.blobs import BlobDir
+from mcp_offload.store.config import BLOCK_BYTES
 from mcp_offload.store.faults import translated
 from mcp_offload.store.newlines import NewlineCounter
 
@@ -26,10 +27,15 @@ class Tally:
         self.lines = NewlineCounter()
         self.size_bytes = 0
 
-    def update(self, data: bytes) -> None:
-        """Take in what comes next."""
-        self.hasher.update(data)
-        self.lines.update(data)
+    def update(self, data: bytes | memoryview) -> None:
+        """Take in what comes next.
+
+        In turns, because hashing lets other threads go on and counting does not.
+        """
+        for start in range(0, len(data), BLOCK_BYTES):
+            block = data[start : start + BLOCK_BYTES]
+            self.hasher.update(block)
+            self.lines.update(block)
         self.size_bytes += len(data)
 
 

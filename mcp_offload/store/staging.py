@@ -19,7 +19,7 @@ from mcp_offload.store.faults import is_full, meaning, translated
 from mcp_offload.store.staged import Staged, Tally
 
 _PIECE_BYTES: Final = MIB
-_PIECES_AHEAD: Final = 8
+_PIECES_AHEAD: Final = 4
 _HELPER_FROM_BYTES: Final = 2 * MIB
 _ASK_AGAIN_BYTES: Final = 256 * MIB
 _ROOM_EVERY_BYTES: Final = 16 * MIB
@@ -44,8 +44,9 @@ class _Helper:
 
     def __init__(self, tally: Tally) -> None:
         self._tally = tally
-        self._pieces: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._pieces: queue.SimpleQueue[bytes | memoryview | None] = queue.SimpleQueue()
         self._room = threading.Semaphore(_PIECES_AHEAD)
+        self.free: queue.SimpleQueue[memoryview] = queue.SimpleQueue()
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name="store-hash", daemon=True)
         self._thread.start()
@@ -58,8 +59,10 @@ class _Helper:
                 except BaseException as error:  # noqa: BLE001 - raised again in the thread that waits
                     self._error = error
             self._room.release()
+            if isinstance(piece, memoryview):
+                self.free.put(piece)
 
-    def update(self, piece: bytes) -> None:
+    def update(self, piece: bytes | memoryview) -> None:
         self._room.acquire()
         self._pieces.put(piece)
 
@@ -133,8 +136,9 @@ class Stager:
             if len(head) <= INLINE_MAX_BYTES:
                 return self._finish(head)
             self._put(head)
-            while piece := self._read(source_fd):
-                self._put(piece)
+            if more := self._read(source_fd):
+                self._put(more)
+                self._copy(source_fd)
             return self._finish(None)
         except BaseException:
             self._abandon()
@@ -144,6 +148,24 @@ class Stager:
         """What comes next; where the size is known, one read takes a small file in."""
         left_bytes = self._left_bytes() if self._total_bytes else _PIECE_BYTES
         return os.read(source_fd, min(_PIECE_BYTES, max(left_bytes, INLINE_MAX_BYTES) + 1))
+
+    def _copy(self, source_fd: int) -> None:
+        """Take in all that comes, in buffers that are used again: new memory costs more than the hash."""
+        buffers = [bytearray(_PIECE_BYTES) for _ in range(_PIECES_AHEAD)]
+        while True:
+            buffer = buffers.pop() if buffers else self._freed()
+            size_bytes = os.readv(source_fd, [buffer])
+            if size_bytes == 0:
+                return
+            self._put(memoryview(buffer)[:size_bytes])
+            if self._helper is None:
+                buffers.append(buffer)
+
+    def _freed(self) -> bytearray:
+        assert self._helper is not None
+        buffer = self._helper.free.get().obj
+        assert isinstance(buffer, bytearray)
+        return buffer
 
     def _spill(self, chunks: Iterable[bytes]) -> bytes | None:
         """Write the chunks, unless all of them together are small: then return them."""
@@ -163,7 +185,7 @@ class Stager:
             self._put(chunk)
         return None
 
-    def _put(self, data: bytes) -> None:
+    def _put(self, data: bytes | memoryview) -> None:
         size_bytes = len(data)
         self._require_size(self._written_bytes + size_bytes)
         self._require_room(size_bytes)

@@ -93,7 +93,7 @@ def test_a_failure_while_hashing_is_told_and_leaves_nothing(
     store: Store, config: StoreConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Failing(NewlineCounter):
-        def update(self, data: bytes) -> None:
+        def update(self, data: bytes | memoryview) -> None:
             super().update(data)
             if self.newlines > 5 * MIB // 16:
                 raise MemoryError
