@@ -10,8 +10,6 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -19,7 +17,8 @@ from ruamel.yaml import YAML
 
 from tests.clients.conftest import Record
 from tests.clients.node import NodeEnvironment, prepare
-from tests.process.stdio.rig import ROOT, server_command
+from tests.clients.served import served
+from tests.process.stdio.rig import server_command
 
 pytestmark = [pytest.mark.clients, pytest.mark.timeout(600)]
 
@@ -91,20 +90,6 @@ def node() -> NodeEnvironment:
     return prepare("protocol")
 
 
-@contextmanager
-def _serving(command: list[str], told: str, stream: str) -> Iterator[str]:
-    """Start a server and give the URL that it tells in its first line."""
-    pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, stream: subprocess.PIPE}
-    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, text=True, **pipes) as process:
-        try:
-            line = getattr(process, stream).readline()
-            found = re.search(told, line)
-            assert found, line
-            yield found[0]
-        finally:
-            process.kill()
-
-
 def _required(node: NodeEnvironment, revision: str) -> set[str]:
     """The scenarios for servers that the suite scores."""
     text = (node.package(SUITE) / "requirements" / f"{revision}.yaml").read_text(encoding="utf-8")
@@ -143,7 +128,7 @@ def test_every_scored_scenario_passes(
     node: NodeEnvironment, revision: str, tmp_path: Path, record: Record
 ) -> None:
     command = [sys.executable, "-m", "tests.clients.conformance", str(tmp_path)]
-    with _serving(command, r"http://\S+", "stdout") as url:
+    with served(command, "stdout") as url:
         checks = _run(node, url, revision, tmp_path)
     required = _required(node, revision)
     assert len(required) >= 30
@@ -171,7 +156,7 @@ def test_the_server_as_it_is_passes_what_needs_no_fixture(
     node: NodeEnvironment, revision: str, tmp_path: Path, record: Record
 ) -> None:
     command = server_command(tmp_path, "--http", "0", "--rate", "1000")
-    with _serving(command, r"http://\S+", "stderr") as url:
+    with served(command) as url:
         checks = _run(node, url, revision, tmp_path)
     expected = WITHOUT_FIXTURES[revision]
     assert {name: _with_status(checks[name], "FAILURE", "WARNING") for name in expected} == {
