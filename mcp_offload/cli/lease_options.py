@@ -105,7 +105,7 @@ def _rule(text: str, default: LeaseSettings) -> tuple[str, LeaseSettings]:
         key, equals, value = part.strip().partition("=")
         if not name or not equals or key not in ("mode", "limit", "reserve", "factor"):
             raise SettingsError(
-                f"A lease for one client is NAME:KEY=VALUE,... with mode, limit, reserve, factor; not {text!r}."
+                f"A lease for one client is NAME:KEY=VALUE,... of mode, limit, reserve, factor, not {text!r}."
             )
         given[key] = value
     return name, _changed(default, given, f"The lease for {name}")

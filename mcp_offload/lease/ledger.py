@@ -8,6 +8,7 @@ raise what the terms grant.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
@@ -30,18 +31,20 @@ FULL_SHARE: Final = 0.6
 HEAD_SHARE: Final = 0.85
 """Share up to which they come as heads and outlines; above it, as cards."""
 
-HEAD_TOKENS: Final = 600
-CARD_TOKENS: Final = 200
+HEAD_TOKENS: Final = 640
+CARD_TOKENS: Final = 240
 """What still comes in full in the two later stages, so that whoever narrows down gets the text."""
 
-LEAST_TOKENS: Final = 120
-"""Below this no reply with a handle in it fits."""
+LEAST_TOKENS: Final = 160
+"""Below this no reply with a handle and a sentence in it fits."""
 
 MOST_HELD: Final = 1_000
 """Handles remembered; what older ones are charged stays charged, without its handle."""
 
 CONFIRMED_SECONDS: Final = 600.0
 """How long a client's word that it holds a text is taken for true."""
+
+_VERSION: Final = re.compile(r"([a-z][0-9]+)@[0-9]+")
 
 
 def charged_tokens(terms: Terms, state: LeaseState) -> int:
@@ -111,11 +114,11 @@ def report(terms: Terms, state: LeaseState, told: Report, now: float) -> LeaseSt
         agents = state.agents if told.event == "compacted" else dict[str, int]()
         state = replace(state, loose=0, held={}, room=None, context=None, agents=agents)
     for handle in told.gone:
-        state = _without(state, handle)
+        state = _without(state, plain(handle))
     if told.context_tokens is not None:
         state = _sized(terms, state, told, now)
     if told.holds:
-        named = frozenset(told.holds)
+        named = frozenset(map(plain, told.holds))
         held = {h: replace(one, confirmed_at=now) if h in named else one for h, one in state.held.items()}
         state = replace(state, held=held)
     if told.agent_ended is not None:
@@ -126,11 +129,16 @@ def report(terms: Terms, state: LeaseState, told: Report, now: float) -> LeaseSt
 
 
 def is_held(state: LeaseState, handle: str, stamp: str, now: float, *, confirmed: bool = False) -> bool:
-    """Whether exactly this text was delivered here and the client says, or ``confirmed`` now, it has it."""
-    held = state.held.get(handle)
+    """Whether exactly this text was delivered here last and the client says, or now confirms, it has it."""
+    held = state.held.get(plain(handle))
     if held is None or held.stamp != stamp:
         return False
     return confirmed or (held.confirmed_at is not None and 0 <= now - held.confirmed_at <= CONFIRMED_SECONDS)
+
+
+def plain(handle: str) -> str:
+    """A handle without its version: a text is told to be the same by its stamp, whatever the version."""
+    return _VERSION.sub(r"\1", handle, count=1)
 
 
 def _standing(terms: Terms, state: LeaseState) -> int:
@@ -157,10 +165,9 @@ def _charged(state: LeaseState, delivery: Delivery) -> LeaseState:
     for text in delivery.texts:
         tokens = min(text.tokens, loose)
         loose -= tokens
-        before = held.pop(text.handle, None)
-        # A text that came in two forms is charged for both, and can no longer be told to be the same.
-        same = before is None or before.stamp == text.stamp
-        held[text.handle] = Held(tokens + (before.tokens if before else 0), text.stamp if same else None)
+        handle = plain(text.handle)
+        before = held.pop(handle, None)
+        held[handle] = Held(tokens + (before.tokens if before else 0), text.stamp)
     while len(held) > MOST_HELD:
         loose += held.pop(next(iter(held))).tokens
     return replace(state, held=held, loose=state.loose + loose)
@@ -174,7 +181,7 @@ def _without(state: LeaseState, handle: str) -> LeaseState:
 
 
 def _is_part(handle: str, whole: str) -> bool:
-    return "#" not in whole and handle.startswith((f"{whole}#", f"{whole}@"))
+    return "#" not in whole and handle.startswith(f"{whole}#")
 
 
 def _sized(terms: Terms, state: LeaseState, told: Report, now: float) -> LeaseState:

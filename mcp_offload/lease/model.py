@@ -51,7 +51,7 @@ class Held:
 
     Attributes:
         tokens: of every copy that was delivered.
-        stamp: tells whether the text is still the same; None where it was delivered in several forms.
+        stamp: tells whether a text is the one that was delivered last.
         confirmed_at: POSIX seconds when the client last said that it still holds it.
     """
 

@@ -45,7 +45,6 @@ from mcp_offload.models.results import (
     RunTest,
     SearchResult,
     SkippedFile,
-    StatsResult,
     StoreManyResult,
     StoreResult,
     SymbolChange,
@@ -53,6 +52,7 @@ from mcp_offload.models.results import (
     SymbolHits,
 )
 from mcp_offload.models.runs import JobEntry, JobsResult, RunResult
+from mcp_offload.models.stats import StatsResult
 
 __all__ = [
     "KIND_NAMES",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from mcp_offload.models.cards import CardChange, CardResult
 from mcp_offload.models.core import Status
@@ -377,23 +377,3 @@ class GcResult:
     evicted: int
     orphans: int
     freed_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class StatsResult:
-    """What the store holds and what it promises. ``None`` = unknown, never an estimate."""
-
-    store: str
-    workspace: str
-    workspace_path: str
-    durability: str
-    artifacts: int
-    versions: int
-    blobs: int
-    stored_bytes: int
-    quota_bytes: int
-    ttl_seconds: int
-    free_disk_bytes: int
-    wal_bytes: int
-    pinned: int
-    details: Mapping[str, int | str | None] = field(default_factory=dict[str, int | str | None])

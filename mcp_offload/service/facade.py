@@ -37,6 +37,7 @@ from mcp_offload.paths import Roots
 from mcp_offload.service import completion as completing
 from mcp_offload.service import edit as editing
 from mcp_offload.service import manage
+from mcp_offload.service.accounting import entered
 from mcp_offload.service.compare import compare
 from mcp_offload.service.completion import Completions
 from mcp_offload.service.content import Content, open_content
@@ -52,7 +53,7 @@ from mcp_offload.service.read import read
 from mcp_offload.service.resolve import artifact_kind
 from mcp_offload.service.survey import outline
 from mcp_offload.settings import Settings
-from mcp_offload.store import Store, StoreConfig
+from mcp_offload.store import NewContent, Store, StoreConfig
 from mcp_offload.tokens import LARGE_BYTES
 
 if TYPE_CHECKING:
@@ -309,6 +310,10 @@ class OffloadService:
     def leases(self) -> Leases:
         """What each session may still be sent, and was sent."""
         return Leases(self._ctx.store.ledger, self._ctx.settings)
+
+    def entered(self, handle: str, tool: str) -> NewContent | None:
+        """What a printed handle brings into the session that called ``tool``, for the ledger."""
+        return entered(self._ctx, handle, tool)
 
     def report_context(self, session: str, tokens: int, *, source: ContextSource = "client") -> LeaseResult:
         """Take note of how large a named session's whole context is now, in the model's own tokens.

@@ -49,16 +49,21 @@ class SessionLease:
             return Grant("full", asked_tokens, asked_tokens)
         return ledger.grant(self.terms, self._state(), asked_tokens, insisted=insisted)
 
-    def deliver(self, delivery: Delivery, *, artifact: int = 0, contents: Sequence[NewContent] = ()) -> bool:
+    def deliver(
+        self,
+        delivery: Delivery,
+        *,
+        artifacts: Mapping[int, int] | None = None,
+        contents: Sequence[NewContent] = (),
+    ) -> bool:
         """Count a reply before it is sent; False, and nothing counted, where a hard lease forbids it.
 
         Args:
             delivery: as sent, counted exactly.
-            artifact: number of the one artifact that it is about.
+            artifacts: of its tokens those about single artifacts, by number.
             contents: what came into the session by this call.
         """
-        # A refused call keeps its tool's name, so that nothing delivered is left out of the tools' sum.
-        uses = () if not delivery.name else (Use(delivery.name, artifact, delivery.tokens),)
+        uses = _uses(delivery, artifacts or {})
 
         def step(state: LeaseState, used_at: float) -> LeaseState | None:
             after = ledger.deliver(self.terms, self._current(state, used_at), delivery)
@@ -190,6 +195,21 @@ def session_name(name: str) -> str:
     if not (0 < len(name) <= MOST_NAME_CHARS and name.isprintable()):
         raise InvalidArgumentError(f"A session's name has 1 to {MOST_NAME_CHARS} printable characters.")
     return f"{NAMED}{name}"
+
+
+def _uses(delivery: Delivery, artifacts: Mapping[int, int]) -> list[Use]:
+    """The parts of a reply by artifact; what is about none, or several, stands under 0."""
+    if not delivery.name:
+        return []
+    known = sum(artifacts.values())
+    parts = dict(artifacts) if known <= delivery.tokens else {}
+    if len(parts) == 1:
+        parts = dict.fromkeys(parts, delivery.tokens)
+    else:
+        parts = {0: delivery.tokens - sum(parts.values()), **parts}
+    return [
+        Use(delivery.name, number, tokens, int(not at)) for at, (number, tokens) in enumerate(parts.items())
+    ]
 
 
 def report_context(leases: Leases, session: str, tokens: int, source: ContextSource) -> LeaseResult:

@@ -16,6 +16,7 @@ from mcp_offload.models import (
     StatsResult,
     Version,
 )
+from mcp_offload.service.accounting import delivery_stats
 from mcp_offload.service.context import Context, artifact_of, handle_of
 from mcp_offload.service.ingest import version_tokens
 
@@ -77,6 +78,7 @@ def stats(ctx: Context) -> StatsResult:
         free_disk_bytes=counted.free_disk_bytes,
         wal_bytes=counted.wal_bytes,
         pinned=counted.pinned,
+        delivered=delivery_stats(ctx.store.ledger, settings.workspace),
         details={"catalog_bytes": counted.catalog_bytes, "schema_version": counted.schema_version},
     )
 

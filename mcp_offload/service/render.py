@@ -32,6 +32,7 @@ from mcp_offload.models import (
     SymbolEntry,
     SymbolHits,
 )
+from mcp_offload.service.render_stats import delivery_lines
 
 # One letter where it is unmistakable among a file's symbols, else the word.
 _SHORT_KINDS = {
@@ -260,6 +261,7 @@ def stats_text(result: StatsResult) -> str:
             f"{free} of disk free, write-ahead log {wal}",
             f"acknowledged data survives: {_DURABILITY[result.durability]}",
             f"unused artifacts expire after {result.ttl_seconds // 3600} h",
+            *delivery_lines(result.delivered),
         ]
     )
 

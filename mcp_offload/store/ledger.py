@@ -17,11 +17,15 @@ _LEASE: Final = "SELECT id, session, state, created_at, used_at FROM lease WHERE
 
 
 class Use(NamedTuple):
-    """One reply: by which tool, about which artifact (0 = none, or several), and what it cost."""
+    """A reply, or its part about one artifact: by which tool, the artifact (0 = none), what it cost.
+
+    ``calls`` is 0 for the further parts of a reply.
+    """
 
     tool: str
     artifact: int
     tokens: int
+    calls: int = 1
 
 
 class NewContent(NamedTuple):
@@ -173,8 +177,8 @@ def _write(db: Database, workspace: str, session: str, state: str, now: float) -
 def _add(db: Database, lease_id: int, uses: Sequence[Use], contents: Sequence[NewContent]) -> None:
     for use in uses:
         db.run(
-            "INSERT INTO lease_use VALUES (?1, ?2, ?3, 1, ?4) ON CONFLICT (lease_id, tool, artifact)"
-            " DO UPDATE SET calls = calls + 1, tokens = tokens + ?4",
+            "INSERT INTO lease_use VALUES (?1, ?2, ?3, ?5, ?4) ON CONFLICT (lease_id, tool, artifact)"
+            " DO UPDATE SET calls = calls + ?5, tokens = tokens + ?4",
             lease_id,
             *use,
         )
