@@ -70,6 +70,8 @@ _CI: Final = re.compile(
     rb"|travis_(?:fold|time):)"
 )
 _HEAD_BYTES: Final = 64 * 1024
+# A job's log says what runs it near its start.
+_CI_BYTES: Final = 16 * 1024
 _LINES_SEEN: Final = 400
 
 
@@ -91,7 +93,7 @@ def kind_of(name: str, head: bytes, encoding: Encoding, language: str | None) ->
     if language is not None:
         return Kind.FILE
     text = b"\n" + (_ANSI.sub(b"", head) if b"\x1b" in head else head)
-    if _CI.search(text):
+    if _CI.search(text, 0, _CI_BYTES):
         return Kind.LOG
     if _TEST_LINES.search(text):
         return Kind.TEST

@@ -229,12 +229,14 @@ def new_version(
     anonymous: bool = False,
 ) -> tuple[NewVersion, Staged | None]:
     """What to commit for staged bytes, and the staged UTF-8 view where that differs from them."""
-    encoding, view = _viewed(ctx, staged)
+    head = staged.read(0, SNIFF_BYTES)
+    encoding, view = _viewed(ctx, staged, head)
     binary = encoding == BINARY
     if encoding == GZIP:
         file_name = inner_name(file_name)
-    shown = view if view is not None else staged
-    head = shown.read(0, SNIFF_BYTES)
+    shown = staged
+    if view is not None:
+        shown, head = view, view.read(0, SNIFF_BYTES)
     language = named.language or (None if binary else detect(file_name, head))
     looks = Encoding(BINARY if binary else "utf-8")
     kind = named.kind or kind_of("" if anonymous else file_name, head, looks, language)
@@ -253,9 +255,8 @@ def new_version(
     return put, view
 
 
-def _viewed(ctx: Context, staged: Staged) -> tuple[str, Staged | None]:
+def _viewed(ctx: Context, staged: Staged, head: bytes) -> tuple[str, Staged | None]:
     """The encoding of staged bytes, and their UTF-8 view where they are not UTF-8 themselves."""
-    head = staged.read(0, SNIFF_BYTES)
     if is_gzip(head):
         inner = sniff(first_bytes(head, SNIFF_BYTES), whole=False)
         if inner.name == BINARY:

@@ -110,9 +110,10 @@ class Commit:
         return results
 
     def _workspace_id(self, db: Database, workspace: str) -> int:
-        db.run("INSERT OR IGNORE INTO workspace (key) VALUES (?)", workspace)
         row = db.row("SELECT id FROM workspace WHERE key = ?", workspace)
-        assert row is not None
+        if row is None:
+            row = db.row("INSERT INTO workspace (key) VALUES (?) RETURNING id", workspace)
+            assert row is not None
         return int(row[0])
 
     def _put(self, attempt: _Attempt, put: NewVersion) -> tuple[Artifact, Version, bool]:
@@ -200,9 +201,8 @@ class Commit:
         db, key = attempt.db, (attempt.workspace_id, number)
         blob_id = self._blob_id(attempt, put.staged)
         view_id = None if put.view is None else self._blob_id(attempt, put.view)
-        db.run(
-            "UPDATE version SET superseded = 1 WHERE workspace_id = ? AND number = ? AND superseded = 0", *key
-        )
+        if version > 1:
+            self._supersede(attempt, number, version)
         db.run(
             "INSERT INTO version (workspace_id, number, version, blob_id, view_blob_id, blake3, view_blake3,"
             " encoding, size_bytes, lines, language, created_at, stamp)"
@@ -220,13 +220,20 @@ class Commit:
             attempt.now if put.created_at is None else put.created_at,
             catalog.stamp_text(put.stamp),
         )
+        return *self._result(attempt, number), True
+
+    def _supersede(self, attempt: _Attempt, number: int, version: int) -> None:
+        """Have ``version`` be the latest one of its artifact."""
+        db, key = attempt.db, (attempt.workspace_id, number)
+        db.run(
+            "UPDATE version SET superseded = 1 WHERE workspace_id = ? AND number = ? AND superseded = 0", *key
+        )
         db.run(
             "UPDATE artifact SET latest = ?, used_at = ? WHERE workspace_id = ? AND number = ?",
             version,
             attempt.now,
             *key,
         )
-        return *self._result(attempt, number), True
 
     def _refresh(
         self, attempt: _Attempt, put: NewVersion, artifact: Artifact
