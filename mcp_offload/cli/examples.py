@@ -75,7 +75,18 @@ diff and export through the official MCP client, and print the tokens that an ag
     "install": """Register the server with agent clients, in their own configuration; status lists them.
 
 The former file is kept as a backup, and everything else in it stays byte for byte as it is. What is typed
-here as --root, --store, --state or --workspace is passed to the server; the environment is not.""",
+here as --root, --store, --state or --workspace is passed to the server; the environment is not. With --hooks
+the client also has the long output of builds and tests offloaded, without its model asking for it; look at
+the difference with --dry-run first.""",
+    "hook": """Answer an event of an agent client: its JSON on standard input, the answer on standard output.
+
+`install --hooks` puts this into the client's configuration. Builds, tests and the like have their long output
+stored, and the model sees its digest and handle; all else is left as it is. Nothing is approved by it, and
+where something fails the client does what it would have done without it.""",
+    "capture": """Pass standard input to standard output where it is short; else store it and print its digest.
+
+The end of a pipe: what fails leaves the output as it came, and the exit status is 0, so that with pipefail
+the status is that of the command before it.""",
     "uninstall": """Take the server out of agent clients.
 
 A file that was not changed since it was installed becomes what it was before, byte for byte.""",
@@ -177,9 +188,12 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "mcp-offload install claude-code",
         "mcp-offload install cursor vscode --scope project",
         "mcp-offload install codex --approve-reads --dry-run",
+        "mcp-offload install claude-code --hooks --dry-run",
         "mcp-offload install claude-desktop --root ~/project",
         "mcp-offload install zed --print",
     ),
+    "hook": ("mcp-offload hook claude-code PreToolUse < event.json",),
+    "capture": ("set -o pipefail; make 2>&1 | mcp-offload capture --name make",),
     "uninstall": ("mcp-offload uninstall claude-code", "mcp-offload uninstall cursor --scope project"),
     "status": ("mcp-offload status", "mcp-offload --json status claude-code codex"),
     "completion": (

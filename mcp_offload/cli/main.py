@@ -34,6 +34,11 @@ class Exit(IntEnum):
 def run(argv: Sequence[str], environ: Mapping[str, str]) -> int:
     """Carry out one command line; returns the exit status."""
     args = parse(argv)
+    if args.command in ("hook", "capture"):
+        from mcp_offload.cli.hook.front import run_front
+
+        place = list(argv).index(args.command)  # global options may stand before it
+        return run_front([args.command, *argv[place + 1 :], *argv[:place]], environ)
     console = Console(as_json=args.json)
     try:
         return _reported(args, environ, console)

@@ -62,6 +62,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_keeping(commands)
     _add_running(commands)
     _add_registering(commands)
+    _add_hooking(commands)
     return parser
 
 
@@ -215,6 +216,18 @@ def _add_running(commands: _Commands) -> None:
     _add_globals(completion, "roots_after")
 
 
+def _add_hooking(commands: _Commands) -> None:
+    """Both are carried out before this parser is loaded; it tells what they are."""
+    hook = _command(commands, "hook", "answer an event of an agent client; stands in its configuration")
+    hook.add_argument("client", metavar="CLIENT", help="a client that install --hooks sets up")
+    hook.add_argument("event", metavar="EVENT", help="the client's name for it")
+    _add_globals(hook, "roots_after")
+    capture = _command(commands, "capture", "pass short output through; of long output show the digest")
+    capture.add_argument("--name", help="display name")
+    capture.add_argument("--spool", action="store_true", help="where storing fails, leave it to the next hook")
+    _add_globals(capture, "roots_after")
+
+
 def _add_registering(commands: _Commands) -> None:
     for name, help_text in (
         ("install", "register the server with agent clients"),
@@ -231,6 +244,9 @@ def _add_registering(commands: _Commands) -> None:
             parser.add_argument("--print", action="store_true", dest="snippet", help="print the entry alone")
             parser.add_argument(
                 "--approve-reads", action="store_true", help="let tools that only read run without asking"
+            )
+            parser.add_argument(
+                "--hooks", action="store_true", help="have long output of its commands offloaded, too"
             )
         _add_globals(parser, "roots_after")
 
