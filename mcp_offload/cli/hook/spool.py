@@ -1,0 +1,67 @@
+"""Output that waits to be stored: files in a private directory that sandboxes leave writable."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from typing import BinaryIO, Final
+
+_OURS: Final = re.compile(r"[0-9a-f]{32}\.out")
+
+
+def open_spool() -> tuple[BinaryIO, str]:
+    """A new file, readable by the user alone, and its absolute path.
+
+    Raises:
+        OSError: no directory for temporary files can be written to, or ours belongs to somebody else.
+    """
+    directory = spool_directory()
+    os.makedirs(directory, mode=0o700, exist_ok=True)
+    _must_be_private(directory)
+    path = os.path.join(directory, f"{os.urandom(16).hex()}.out")
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(path, flags, 0o600)
+    return os.fdopen(descriptor, "w+b"), path
+
+
+def take_up(path: str) -> int:
+    """A descriptor of a spool file, which is removed: its bytes go into the store now.
+
+    Raises:
+        OSError: it is not a spool file of this user's.
+    """
+    directory, name = os.path.split(path)
+    if directory != spool_directory() or not _OURS.fullmatch(name):
+        raise PermissionError("no spool file of ours")
+    _must_be_private(directory)
+    descriptor = open_own_file(path)
+    os.unlink(path)
+    return descriptor
+
+
+def open_own_file(path: str) -> int:
+    """A descriptor of a regular file that belongs to this user; links are not followed.
+
+    Raises:
+        OSError: it is not there, or something else.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+    info = os.fstat(descriptor)
+    if not stat.S_ISREG(info.st_mode) or info.st_uid != os.getuid():
+        os.close(descriptor)
+        raise PermissionError("not a file of this user's")
+    return descriptor
+
+
+def spool_directory() -> str:
+    """Below the system's directory for temporary files, which sandboxes leave writable."""
+    import tempfile  # takes as long as all the rest of a hook that has nothing to do
+
+    return os.path.join(tempfile.gettempdir(), f"mcp-offload-spool-{os.getuid()}")
+
+
+def _must_be_private(directory: str) -> None:
+    info = os.lstat(directory)
+    if not stat.S_ISDIR(info.st_mode) or info.st_uid != os.getuid() or info.st_mode & 0o077:
+        raise PermissionError(f"{directory} is not private to this user")
