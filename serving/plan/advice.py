@@ -14,8 +14,8 @@ ROOM = 0.9
 """Below this share of the pool nothing is evicted that is still wanted."""
 
 THRASHING = 1.3
-"""From this overcommitment on, blocks of idle sessions are evicted between their turns. Source: our run of
-vLLM 0.33.0's own scheduler with a roofline clock, where the optimum lay at 1.3 to 1.5 and the cliff just past."""
+"""From this overcommitment on, blocks of idle sessions are evicted between their turns. Source: a run of vLLM
+0.33.0's own scheduler with a roofline clock; the optimum lay at 1.3 to 1.5, the cliff just past."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,8 @@ def _gate(occupancy: float, chosen: Candidate, load: Load) -> tuple[str, bool]:
     slow = chosen.above_floor < load.agents
     if occupancy <= ROOM and not slow:
         return (
-            f"Nothing: the agents fill {occupancy:.0%} of the pool, so no session is evicted. Leave it in shadow"
-            " mode.",
+            f"Nothing: the agents fill {occupancy:.0%} of the pool, so no session is evicted. Leave it in"
+            " shadow mode.",
             False,
         )
     if slow and occupancy <= ROOM:
@@ -66,8 +66,8 @@ def _gate(occupancy: float, chosen: Candidate, load: Load) -> tuple[str, bool]:
         )
     if occupancy < THRASHING:
         return (
-            f"Perhaps: at {occupancy:.0%} of the pool some idle sessions are evicted. Run it in shadow mode and"
-            " switch it on where it measures recomputation.",
+            f"Perhaps: at {occupancy:.0%} of the pool some idle sessions are evicted. Run it in shadow mode"
+            " and switch it on where it measures recomputation.",
             True,
         )
     return (
@@ -89,8 +89,9 @@ def _cpu_tier(occupancy: float, chosen: Candidate, load: Load) -> tuple[str, boo
         max(0.0, load.agents - ROOM * chosen.in_memory) * engine.sequence.at(load.depth_tokens) / 2**30
     )
     told = (
-        f"An evicted session of {load.depth_tokens:,} tokens comes back in {loading:.2f} s over the host's links at"
-        f" their peak, against {computing:.1f} s of prefill; {excess_gib:,.0f} GiB would hold the excess."
+        f"An evicted session of {load.depth_tokens:,} tokens comes back in {loading:.2f} s over the host's"
+        f" links at their peak, against {computing:.1f} s of prefill;"
+        f" {excess_gib:,.0f} GiB would hold the excess."
     )
     return told, loading < computing
 

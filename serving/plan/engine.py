@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from serving.plan.assumptions import DEFAULTS, Assumptions
 from serving.plan.topology import Topology
 from serving.profile.architecture import Architecture, AttentionLayers, LatentLayers
-from serving.profile.formats import KV_16BIT, KvFormat, WeightFormat
+from serving.profile.formats import KvFormat, WeightFormat
 from serving.profile.gpu import Gpu
 from serving.profile.memory import SequenceBytes, mtp_bytes, sequence_bytes
 

@@ -74,9 +74,21 @@ def _break_even(plain: Engine, draft: Draft, decoding: float, depth: int) -> flo
     return high
 
 
-def candidate_drafts(engine: Engine, acceptance: float) -> tuple[Draft, ...]:
-    """What can be tried without another checkpoint: the model's own prediction layers, n-grams, suffixes."""
-    found = [Draft("ngram", 3, min(acceptance, 0.4))]
+GUESSED_ACCEPTANCE = 0.7
+"""Of a draft model or prediction layers. Between .6 and .9 are usual; measure it on your own load."""
+
+GUESSED_LOOKUP_ACCEPTANCE = 0.3
+"""Of n-grams looked up in the prompt; near 0 in new text and near 1 in copied text."""
+
+
+def candidate_drafts(engine: Engine, acceptance: float | None) -> tuple[Draft, ...]:
+    """What can be tried without another checkpoint: the model's own prediction layers, and n-grams.
+
+    Args:
+        engine: tells whether the model has prediction layers.
+        acceptance: measured; None takes guesses.
+    """
+    found = [Draft("ngram", 3, acceptance or GUESSED_LOOKUP_ACCEPTANCE)]
     if engine.model.mtp_layers:
-        found.insert(0, Draft("mtp", 1, acceptance))
+        found.insert(0, Draft("mtp", 1, acceptance or GUESSED_ACCEPTANCE))
     return tuple(found)

@@ -5,42 +5,16 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, cast
 
 from serving.errors import ModelConfigError, ServingUsageError
-from serving.profile.architecture import Architecture
+from serving.profile.checkpoint import Model
 from serving.profile.config import read_architecture
 from serving.profile.formats import WEIGHT_FORMATS, WeightFormat, has_kv_scales, weights_of
 from serving.profile.gpu import Gpu
 
 _DATA: Final = Path(__file__).with_name("data")
-
-
-@dataclass(frozen=True)
-class Model:
-    """A model that can be planned for.
-
-    Attributes:
-        name: as it was asked for.
-        checkpoint: what the engine loads: a name on the hub or a folder.
-        source: where its configuration is from.
-        reconstructed: True where that was written down instead of read.
-        architecture: its shape.
-        weights: how the checkpoint stores its weights.
-        has_kv_scales: True where it carries scales for an FP8 KV cache.
-        quantized_in_checkpoint: False where the weights' format was asked for and is not the checkpoint's.
-    """
-
-    name: str
-    checkpoint: str
-    source: str
-    reconstructed: bool
-    architecture: Architecture
-    weights: WeightFormat
-    has_kv_scales: bool
-    quantized_in_checkpoint: bool = True
 
 
 def shipped_models() -> tuple[str, ...]:
@@ -71,6 +45,9 @@ def find_model(name: str, *, hub_cache: str, weights: str | None = None) -> Mode
             weights=_format(weights or str(shipped["weights"])),
             has_kv_scales=has_kv_scales(config),
             quantized_in_checkpoint=weights in (None, shipped["weights"]),
+            has_vision=bool(shipped["has_vision"]),
+            tool_call_parser=cast("str | None", shipped["tool_call_parser"]),
+            reasoning_parser=cast("str | None", shipped["reasoning_parser"]),
         )
     path = _config_path(name, Path(hub_cache))
     config = _json(path)
@@ -83,6 +60,7 @@ def find_model(name: str, *, hub_cache: str, weights: str | None = None) -> Mode
         weights=_format(weights or weights_of(config)),
         has_kv_scales=has_kv_scales(config),
         quantized_in_checkpoint=weights is None or weights == weights_of(config),
+        has_vision="vision_config" in config,
     )
 
 
@@ -131,8 +109,8 @@ def _config_path(name: str, hub_cache: Path) -> Path:
         if found.is_file():
             return found
     raise ModelConfigError(
-        f"{name!r} is neither a shipped model ({', '.join(shipped_models())}), nor a folder with a config.json,"
-        " nor in the hub's cache. Nothing is downloaded: name a folder."
+        f"{name!r} is neither a shipped model ({', '.join(shipped_models())}), nor a folder with a"
+        " config.json, nor in the hub's cache. Nothing is downloaded: name a folder."
     )
 
 
