@@ -10,7 +10,10 @@ from ..model import Lines, Section, Verdict
 from .counts import add, pairs, seconds, worst
 from .jsblock import JsBlock
 
-_FILE: Final = re.compile(r"^(?P<word>PASS|FAIL|RUNS) +(?P<rest>.*?)(?P<file>[^\s()]+\.[\w]+)(?: \(.*\))?$")
+_FILE: Final = re.compile(r"^ ?(?P<word>PASS|FAIL|RUNS) +(?!.* > )(?P<rest>.*?)(?P<file>[^\s()]+\.[\w]+)(?: \(.*\))?$")
+_WORDS: Final = frozenset(("PASS", "FAIL", "RUNS"))
+_UNPARSED: Final = "Jest encountered an unexpected token"
+_SYNTAX: Final = re.compile(r"^    (?P<text>SyntaxError: (?P<file>\S+): .*\((?P<line>\d+):\d+\))$")
 _HEADER: Final = re.compile(r"^  ● (?P<name>\S.*)$")
 _NOT_A_TEST: Final = re.compile(
     r"^(?:Console|.* Warning|Cannot log after tests are done.*|process\.exit called.*):?$"
@@ -60,7 +63,7 @@ class JestText:
 
     def feed(self, number: int, text: str) -> int:
         """Take a line; everything is wanted from the first file to the time."""
-        if text[:4] in {"PASS", "FAIL", "RUNS"} and (found := _FILE.match(text)):
+        if text[:5].strip()[:4] in _WORDS and (found := _FILE.match(text)):
             self._open_file(number, found["word"], found["file"])
         elif not self._start:
             return self._before(number, text)
@@ -122,6 +125,9 @@ class JestText:
             return
         self._last = number
         block.feed(number, text)
+        if block.message == _UNPARSED and (found := _SYNTAX.match(text)):
+            block.message, block.message_line = found["text"], number
+            block.file, block.line, block.stack = found["file"], int(found["line"]), []
 
     def _result(self, text: str) -> None:
         """A line of ``--verbose``: groups and tests by indentation."""
@@ -184,6 +190,7 @@ FAMILY = Family(
     Group.TESTS,
     (
         r"^(?:PASS|FAIL|RUNS) +(?:\S+ +)?\S+\.[cm]?[jt]sx?(?: \(.*\))?$",
+        r"^ (?:PASS|FAIL) +\S+\.[cm]?[jt]sx?(?: \(.*\))?$",
         r"^Test Suites: +.*\d+ total$",
         r"^No tests found, exiting with code 1",
     ),

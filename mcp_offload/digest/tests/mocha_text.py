@@ -34,13 +34,15 @@ class MochaText:
         self._next = 1
         self._unlisted = 0
         self._in_list = False
+        self._again = False
 
     def feed(self, number: int, text: str) -> int:
         """Take a line; after "N failing" everything until text at the margin."""
         if found := _COUNT.match(text):
             if found["word"] == "passing" or not self._start:
+                self._again = True
                 self._close()
-                self._start = number
+                self._again, self._start = False, number
             self._counts[_WORDS[found["word"]]] = int(found["count"])
             self._last = number
             if found["time"]:
@@ -93,6 +95,9 @@ class MochaText:
     def _close(self) -> None:
         if not self._start:
             return
+        if self._printed():
+            self._start, self._counts, self._title, self._in_list = 0, {}, None, False
+            return
         counts = {"passed": 0, "failed": 0, "errors": 0, "skipped": 0, **self._counts}
         add(self._totals, counts)
         ran = counts["passed"] + counts["skipped"]
@@ -102,6 +107,11 @@ class MochaText:
         if len(self._owned) < 500:
             self._owned.append(Lines(self._start, self._last))
         self._start, self._counts, self._title, self._in_list = 0, {}, None, False
+
+    def _printed(self) -> bool:
+        """True of counts that a test printed: Mocha never says "0 failing" and lists what fails."""
+        failing = self._counts.get("failed")
+        return failing == 0 or bool(failing and self._in_list and self._next == 1 and self._again)
 
     def finish(self, last: int) -> Findings:
         """Totals summed over runs."""

@@ -16,7 +16,7 @@ _INFO: Final = re.compile(
 )
 _LIST: Final = re.compile(r"^✖ failing tests:$")
 _WHERE: Final = re.compile(r"^test at (?P<file>.+?):(?P<line>\d+):\d+$")
-_FAIL: Final = re.compile(r"^ *✖ (?P<name>\S.*?)(?: \([\d.]+ms\))?$")
+_FAIL: Final = re.compile(r"^ *✖ (?P<name>\S.*?)(?: \([\d.]+ms\))?(?P<todo> # TODO\b.*)?$")
 _PARENT: Final = re.compile(r"^'?\d+ subtests? failed'?$")
 _KEYS: Final = {
     "pass": "passed",
@@ -64,12 +64,16 @@ class NodeText:
         elif self._where is not None and (found := _FAIL.match(text)):
             file, line, start = self._where
             self._where = None
+            if found["todo"]:
+                self._block, self._last = None, number
+                return ALL
             self._block = JsBlock(found["name"], start, number, file=file, line=line)
             if len(self._blocks) < MAX_FAILURES:
                 self._blocks.append(self._block)
-        elif self._block is not None and (not text or text.startswith(" ")):
-            self._block.feed(number, text)
-        elif text:
+        elif not text or text.startswith(" "):
+            if self._block is not None:
+                self._block.feed(number, text)
+        else:
             self._in_list = False
             return 0
         self._last = number
