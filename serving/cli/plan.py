@@ -6,6 +6,7 @@ import argparse
 import os
 import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Final
 
 from serving.cli.command import Command, Context, Exit
@@ -19,6 +20,8 @@ from serving.plan.speculation import GUESSED_ACCEPTANCE, candidate_drafts
 from serving.profile.catalog import find_gpu, find_model, gpus
 from serving.profile.checkpoint import Model
 from serving.profile.formats import KV_FORMATS, WEIGHT_FORMATS
+from serving.profile.model import Profile
+from serving.profile.toml import as_toml
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,7 +51,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--acceptance",
         type=_share,
         metavar="P",
-        help="measured probability that a drafted token is accepted; without it a guess, and none is recommended",
+        help="measured share of drafted tokens accepted; without it a guess, and no drafting is recommended",
     )
     parser.add_argument(
         "--busy", type=_share, metavar="SHARE", help="share of the agents that decode at once; default 1"
@@ -67,6 +70,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--figures", action="store_true", help="print every figure with formula and source")
     parser.add_argument("--plot", metavar="FILE", help="write a chart by depth: .svg, .png or .pdf")
+    parser.add_argument("--write-profile", metavar="FILE", help="write the settings as a profile, .toml")
 
 
 def _run(args: argparse.Namespace, context: Context) -> int:
@@ -93,11 +97,27 @@ def _run(args: argparse.Namespace, context: Context) -> int:
 
         write_plot(plan, args.plot)
         context.console.note(f"wrote {args.plot}")
+    if args.write_profile:
+        _write_profile(plan.profile, args.write_profile)
+        context.console.note(f"wrote {args.write_profile}")
     if context.console.as_json:
         context.console.json(as_json(plan))
     else:
         context.console.text(as_text(plan, every_figure=args.figures))
     return Exit.DONE if plan.carries else Exit.FAILED
+
+
+def _write_profile(profile: Profile, path: str) -> None:
+    target = Path(path)
+    if target.suffix != ".toml":
+        raise ServingUsageError(f"{path} must end in .toml.")
+    try:
+        with target.open("x", encoding="utf-8") as file:
+            file.write(as_toml(profile))
+    except FileExistsError as error:
+        raise ServingUsageError(f"{path} is there already; name another file.") from error
+    except OSError as error:
+        raise ServingUsageError(f"{path} cannot be written: {error.strerror}.") from error
 
 
 def _assumptions(args: argparse.Namespace) -> Assumptions:

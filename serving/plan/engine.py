@@ -5,6 +5,7 @@ All figures are those of one pool: one tensor-parallel group of GPUs.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from serving.plan.assumptions import DEFAULTS, Assumptions
@@ -12,7 +13,7 @@ from serving.plan.topology import Topology
 from serving.profile.architecture import Architecture, AttentionLayers, LatentLayers
 from serving.profile.formats import KvFormat, WeightFormat
 from serving.profile.gpu import Gpu
-from serving.profile.memory import SequenceBytes, mtp_bytes, sequence_bytes
+from serving.profile.memory import SequenceBytes, block_tokens, mtp_bytes, sequence_bytes
 
 
 @dataclass(frozen=True)
@@ -124,8 +125,14 @@ class Engine:
         return SequenceBytes(0, 0, 0, 0)
 
     def agents_in_memory(self, depth_tokens: int) -> int:
-        """Sequences of that length that the pool holds at once."""
-        return max(0, int(self.pool_bytes // self.sequence.at(depth_tokens)))
+        """Sequences of that length that the pool holds at once, in whole blocks."""
+        blocks = math.ceil(depth_tokens / self.block_tokens)
+        return max(0, int(self.pool_bytes // self.sequence.at(blocks * self.block_tokens)))
+
+    @property
+    def block_tokens(self) -> int:
+        """Tokens of one block of the pool."""
+        return block_tokens(self.model, self.kv, self.topology.tensor_parallel)
 
     # --- time -----------------------------------------------------------------------------------
 

@@ -80,9 +80,16 @@ def _memory(request: Request, chosen: Candidate) -> Iterator[Figure]:
         "B per pool",
         "GPUs x (memory x utilization - overhead) - weights; utilization and overhead are assumed",
     )
+    yield _computed(
+        "block_tokens",
+        engine.block_tokens,
+        "tokens",
+        "16; in a hybrid as many as make a layer's keys and values as large as its state",
+        "vllm/platforms/interface.py of 0.33.0",
+    )
     yield _computed("pools", chosen.topology.pools, "pools", "data-parallel ranks x servers")
     yield _computed(
-        "agents_in_memory", chosen.in_memory, "agents", "pools x floor(pool_bytes / bytes at the depth)"
+        "agents_in_memory", chosen.in_memory, "agents", "pools x floor(pool_bytes / bytes of whole blocks)"
     )
 
 

@@ -47,8 +47,8 @@ def check(request: Request, others: Iterable[Gpu] = ()) -> None:
         engine = roomiest.engine
         raise DoesNotFitError(
             f"Not one agent of {load.depth_tokens:,} tokens fits beside {request.model.name} on {where}:"
-            f" it takes {engine.sequence.at(load.depth_tokens) / 1e9:.2f} GB of {request.kv_format.name} KV cache,"
-            f" and {engine.pool_bytes / 1e9:.2f} GB are left,"
+            f" it takes {engine.sequence.at(load.depth_tokens) / 1e9:.2f} GB of {request.kv_format.name} KV"
+            f" cache, and {engine.pool_bytes / 1e9:.2f} GB are left,"
             f" {engine.sequence.longest(engine.pool_bytes):,} tokens.",
             alternatives=list(alternatives(request, others)),
         )

@@ -7,6 +7,7 @@ multi-head latent attention is held by every GPU.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from serving.profile.architecture import Architecture, AttentionLayers, LatentLayers, LinearLayers
@@ -114,3 +115,23 @@ def replication(model: Architecture, tensor_parallel: int) -> float:
         elif isinstance(layers, LatentLayers):
             worst = max(worst, float(tensor_parallel))
     return worst
+
+
+BLOCK_TOKENS = 16
+"""Tokens of a block where all layers keep keys and values. Source: CacheConfig of vLLM 0.33.0."""
+
+
+def block_tokens(model: Architecture, kv: KvFormat, tensor_parallel: int) -> int:
+    """Tokens of one block of the engine's pool.
+
+    In a hybrid a block of keys and values must be as large as a state, which makes it long: prefix hits land on
+    its ends, and each sequence leaves half of one unused. Source: Platform's alignment of block sizes in vLLM
+    0.33.0, vllm/platforms/interface.py.
+    """
+    attention = [layers for layers in model.layers if not isinstance(layers, LinearLayers)]
+    linear = [layers for layers in model.layers if isinstance(layers, LinearLayers)]
+    if not linear or not attention:
+        return BLOCK_TOKENS
+    state = max(_state(layers) for layers in linear) / tensor_parallel
+    token = token_bytes(attention[0], kv, tensor_parallel) / attention[0].count / tensor_parallel
+    return BLOCK_TOKENS * math.ceil(state / (BLOCK_TOKENS * token))
