@@ -9,7 +9,7 @@ import json
 import logging
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import anyio
 import httpx2
@@ -18,7 +18,7 @@ from mcp.client.auth.utils import build_oauth_authorization_server_metadata_disc
 from mcp.server.auth.middleware.bearer_auth import BearerAuthBackend, RequireAuthMiddleware
 from mcp.server.auth.provider import AccessToken
 from mcp.server.auth.routes import build_resource_metadata_url, create_protected_resource_routes
-from pydantic import AnyHttpUrl
+from mcp.server.auth.settings import AuthSettings
 from starlette.requests import HTTPConnection
 from starlette.responses import Response
 from starlette.routing import Route
@@ -26,6 +26,9 @@ from starlette.types import ASGIApp, Scope
 
 from mcp_offload.settings import OAuthSettings
 from mcp_offload.wire.admission import is_secure
+
+if TYPE_CHECKING:
+    from pydantic import AnyHttpUrl
 
 #: Signatures that need no secret of ours. Source: RFC 7518, section 3.1; RFC 8037.
 ALGORITHMS: Final = (
@@ -195,7 +198,15 @@ class ResourceServer:
     """The SDK's resource server: who comes with a token, and what answers those who come without."""
 
     def __init__(self, oauth: OAuthSettings, keys: IssuerKeys | None = None) -> None:
-        resource = AnyHttpUrl(oauth.resource)
+        # The SDK's own settings leave URLs as they are written: issuers are compared letter by letter.
+        auth = AuthSettings.model_validate(
+            {
+                "issuer_url": oauth.issuer,
+                "resource_server_url": oauth.resource,
+                "validate_token_resource": False,
+            }
+        )
+        resource = cast("AnyHttpUrl", auth.resource_server_url)
         self._issuer = oauth.issuer
         self._scopes = list(oauth.scopes)
         self._backend = BearerAuthBackend(JwtVerifier(oauth, keys or IssuerKeys(oauth.issuer)))
@@ -204,7 +215,7 @@ class ResourceServer:
             Response(status_code=500), self._scopes, build_resource_metadata_url(resource)
         )
         self.routes: list[Route] = create_protected_resource_routes(
-            resource, [AnyHttpUrl(oauth.issuer)], self._scopes or None, resource_name="mcp-offload"
+            resource, [auth.issuer_url], self._scopes or None, resource_name="mcp-offload"
         )
 
     @property

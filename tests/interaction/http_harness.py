@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -32,6 +33,13 @@ def tokens_in(folder: Path) -> str:
 def bearer(token: str | None) -> dict[str, str]:
     """The headers that carry a token."""
     return {} if token is None else {"Authorization": f"Bearer {token}"}
+
+
+def free_port() -> int:
+    """A port that is free now, for a server that must know its own URL beforehand."""
+    with socket.create_server(("127.0.0.1", 0)) as sock:
+        port: int = sock.getsockname()[1]
+        return port
 
 
 @asynccontextmanager

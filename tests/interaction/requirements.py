@@ -161,6 +161,11 @@ REQUIREMENTS: Final[dict[str, Requirement]] = {
         "Wrong names, origins and tokens and too many requests are refused; only health is open.",
         f"{_HTTP}, Who may come",
     ),
+    "http-oauth": Requirement(
+        "Tokens that an authorization server signed for this server are taken; who has none is told where to "
+        "get one.",
+        f"{_HTTP}, OAuth",
+    ),
     "http-quota": Requirement("A principal stores no more than its quota.", f"{_HTTP}, Who may come"),
     "http-transfer": Requirement(
         "Large artifacts are put and got as exact bytes beside MCP, whole or not at all.",

@@ -10,7 +10,7 @@ from mcp_offload.cli.parser import parse
 from mcp_offload.cli.serve_options import with_serve_options
 from mcp_offload.cli.settings_from import build_settings
 from mcp_offload.errors import SettingsError
-from mcp_offload.settings import HttpSettings, Settings
+from mcp_offload.settings import HttpSettings, OAuthSettings, Settings
 
 
 def _settings(cwd: Path, *line: str) -> Settings:
@@ -53,6 +53,27 @@ def test_the_token_file_is_found_from_where_the_command_stands(tmp_path: Path) -
     assert (http.requests_per_second, http.burst, http.principal_bytes) == (3, 12, 9)
 
 
+def test_tokens_are_for_the_address_listened_on_unless_told_otherwise(tmp_path: Path) -> None:
+    for words, expected in (
+        (("--http", "8000"), OAuthSettings(issuer="https://a.example", resource="http://127.0.0.1:8000/mcp")),
+        (
+            ("--http", "[::1]:8000"),
+            OAuthSettings(issuer="https://a.example", resource="http://[::1]:8000/mcp"),
+        ),
+        (
+            ("--http", "0", "--oauth-resource", "https://b.example/mcp", "--oauth-audience", "b"),
+            OAuthSettings(issuer="https://a.example", resource="https://b.example/mcp", audience="b"),
+        ),
+        (
+            ("--http", "1", "--oauth-scope", "r", "--oauth-scope", "w"),
+            OAuthSettings(issuer="https://a.example", resource="http://127.0.0.1:1/mcp", scopes=("r", "w")),
+        ),
+    ):
+        http = _settings(tmp_path, "serve", *words, "--oauth-issuer", "https://a.example").http
+        assert http is not None
+        assert http.oauth == expected
+
+
 @pytest.mark.parametrize(
     "line",
     [
@@ -68,6 +89,15 @@ def test_the_token_file_is_found_from_where_the_command_stands(tmp_path: Path) -
         ["--allow-host", "h"],
         ["--rate", "5"],
         ["--client-quota", "5"],
+        ["--oauth-issuer", "https://a.example"],
+        ["--http", "1", "--oauth-resource", "https://a.example/mcp"],
+        ["--http", "1", "--oauth-audience", "a"],
+        ["--http", "1", "--oauth-scope", "a"],
+        ["--http", "1", "--oauth-issuer", "http://a.example"],
+        ["--http", "1", "--oauth-issuer", "a.example"],
+        ["--http", "0", "--oauth-issuer", "https://a.example"],
+        ["--http", "0.0.0.0:1", "--oauth-issuer", "https://a.example"],
+        ["--http", "1", "--oauth-issuer", "https://a.example", "--oauth-resource", "a.example/mcp"],
     ],
 )
 def test_what_is_refused(tmp_path: Path, line: list[str]) -> None:
