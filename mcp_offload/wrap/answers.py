@@ -48,8 +48,13 @@ def ended_text(server: str, reason: str, words: str) -> str:
     """What happened to a call whose server ended."""
     return (
         f"{server} {reason} during this call, so whether it did anything is unknown. "
-        f"It is started again for the next call.{_words(words)}"
+        f"The next call tries it again.{_words(words)}"
     )
+
+
+def unanswered_text(server: str, reason: str) -> str:
+    """Why a call has no answer although its server is there."""
+    return f"{server} did not answer this call, so whether it did anything is unknown: {reason}"
 
 
 def not_started_text(server: str, reason: str, words: str) -> str:

@@ -14,7 +14,15 @@ from typing import Final
 from mcp_offload.settings import WrapSettings
 from mcp_offload.wire.lines import MAX_LINE_BYTES
 from mcp_offload.wire.link import Link
-from mcp_offload.wire.messages import JsonObject, Message, RequestId, as_object, as_request_id, read_line
+from mcp_offload.wire.messages import (
+    CONNECTION_CLOSED,
+    JsonObject,
+    Message,
+    RequestId,
+    as_object,
+    as_request_id,
+    read_line,
+)
 from mcp_offload.wrap import answers
 from mcp_offload.wrap.cut import Oversized
 from mcp_offload.wrap.desk import Desk
@@ -277,7 +285,11 @@ class Relay:
                 self._state.flights.note_task(flight, result)
         if then is not None:
             then(result)
-        elif flight is not None:
+        elif flight is None:
+            return
+        elif flight.method == "tools/call" and (reason := _lost(message)) is not None:
+            self._give_up(request_id, flight, answers.unanswered_text(self._greeting.server, reason))
+        else:
             self._deliver(request_id, flight, line, result)
 
     def _deliver(self, request_id: RequestId, flight: Flight, line: bytes, result: JsonObject | None) -> None:
@@ -370,6 +382,12 @@ class _Ear:
 
     def on_end(self, reason: str) -> None:
         self._relay.ended(self._upstream, reason)
+
+
+def _lost(message: Message) -> str | None:
+    """Why a request was not answered, where that is what its answer says; a model sees no protocol error."""
+    error = as_object(message.body.get("error")) or {}
+    return str(error.get("message")) if error.get("code") == CONNECTION_CLOSED else None
 
 
 def _notification(method: str, params: JsonObject) -> JsonObject:

@@ -15,14 +15,17 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from mcp.server import MCPServer
-from mcp.server.mcpserver import Context
+from mcp.server.mcpserver import Context, Elicit, ListRoots, Resolve, Sample
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import (
     BlobResourceContents,
     CallToolResult,
     Completion,
+    CreateMessageResult,
     EmbeddedResource,
     ImageContent,
+    ListRootsResult,
+    SamplingMessage,
     TextContent,
     TextResourceContents,
 )
@@ -120,29 +123,63 @@ async def steps(count: int, ctx: Context) -> str:
     return "done"
 
 
+def mark(path: str, word: str) -> None:
+    """Leave a sign for the test."""
+    Path(path).write_text(word, encoding="utf-8")
+
+
 @server.tool()
 async def wait(marker: str) -> str:
     """Wait for ever; say in a file that it began, and in another that it was cancelled."""
-    Path(marker).write_text("began", encoding="utf-8")
+    mark(marker, "began")
     try:
         await asyncio.Event().wait()
     except asyncio.CancelledError:
-        Path(marker + ".cancelled").write_text("yes", encoding="utf-8")
+        mark(marker + ".cancelled", "yes")
         raise
     return "never"
 
 
+def put_question(question: str) -> Elicit[Question]:
+    """For a person."""
+    return Elicit(question, Question)
+
+
+def put_to_model(question: str) -> Sample:
+    """For the client's model."""
+    content = TextContent(type="text", text=question)
+    return Sample([SamplingMessage(role="user", content=content)], max_tokens=20)
+
+
 @server.tool()
-async def ask(question: str, ctx: Context) -> str:
+def ask(question: str, said: Annotated[Question, Resolve(put_question)]) -> str:
     """Ask the person in front of the client."""
-    result = await ctx.elicit(question, Question)
-    return f"{result.action}: {result.data.answer if result.action == 'accept' else ''}"
+    return f"they say {said.answer}"
+
+
+@server.tool()
+def think(question: str, said: Annotated[CreateMessageResult, Resolve(put_to_model)]) -> str:
+    """Ask the client's model, and where the client works."""
+    assert isinstance(said.content, TextContent)
+    return f"it says {said.content.text}"
+
+
+def where() -> ListRoots:
+    """For the client's folders."""
+    return ListRoots()
+
+
+@server.tool()
+def folders(found: Annotated[ListRootsResult, Resolve(where)]) -> str:
+    """The client's folders."""
+    return " ".join(str(root.uri) for root in found.roots)
 
 
 @server.tool()
 def crash(code: int = 3) -> str:
     """End at once."""
-    print("last words of the upstream", file=sys.stderr, flush=True)
+    sys.stderr.write("last words of the upstream\n")
+    sys.stderr.flush()
     os._exit(code)
 
 
