@@ -39,8 +39,9 @@ def load_profile(name: str) -> Profile:
     Raises:
         ProfileError: there is none, or it is malformed.
     """
-    path = Path(name) if name.endswith(".toml") else _SHIPPED / f"{name}.toml"
-    if path.parent == _SHIPPED and name not in shipped_profiles():
+    given = name.endswith(".toml")
+    path = Path(name) if given else _SHIPPED / f"{name}.toml"
+    if not given and name not in shipped_profiles():
         raise ProfileError(
             f"There is no profile {name!r}. Shipped are {', '.join(shipped_profiles())};"
             " a file's name ends in .toml."

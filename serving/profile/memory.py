@@ -124,9 +124,9 @@ BLOCK_TOKENS = 16
 def block_tokens(model: Architecture, kv: KvFormat, tensor_parallel: int) -> int:
     """Tokens of one block of the engine's pool.
 
-    In a hybrid a block of keys and values must be as large as a state, which makes it long: prefix hits land on
-    its ends, and each sequence leaves half of one unused. Source: Platform's alignment of block sizes in vLLM
-    0.33.0, vllm/platforms/interface.py.
+    In a hybrid a block of keys and values must be as large as a state, which makes it long: prefix hits
+    land on its ends, and each sequence leaves half of one unused. Source: Platform's alignment of
+    block sizes in vLLM 0.33.0, vllm/platforms/interface.py.
     """
     attention = [layers for layers in model.layers if not isinstance(layers, LinearLayers)]
     linear = [layers for layers in model.layers if isinstance(layers, LinearLayers)]
