@@ -20,7 +20,7 @@ from mcp_offload.store.staged import Staged, Tally
 
 _PIECE_BYTES: Final = MIB
 _PIECES_AHEAD: Final = 4
-_HELPER_FROM_BYTES: Final = 2 * MIB
+_HELPER_FROM_BYTES: Final = MIB // 2
 _ASK_AGAIN_BYTES: Final = 256 * MIB
 _ROOM_EVERY_BYTES: Final = 16 * MIB
 _ADVANCE_SECONDS: Final = 0.05
@@ -193,7 +193,7 @@ class Stager:
             with translated():
                 self._fd, self._temporary = self._blobs.create()
                 self._config.failpoints.hit("stage.opened")
-        if self._helper is None and self._written_bytes >= self._helper_from_bytes:
+        if self._helper is None and self._written_bytes + size_bytes >= self._helper_from_bytes:
             if _core_is_free():
                 self._helper = _Helper(self._tally)
             else:

@@ -67,22 +67,23 @@ def _service(folder: str, rg_path: str | None = None) -> Iterator[object]:
 
 
 def copy(source: str, folder: str) -> dict[str, float]:
-    """The floor of storing: read, BLAKE3, write beside, rename."""
+    """The floor of storing a large file: one plain pass."""
+    Path(folder).mkdir()
+    return _timed(lambda: plain_pass(source, folder), repeats=1)
+
+
+def plain_pass(source: str, folder: str) -> None:
+    """Read, BLAKE3, write beside, rename: what storing a file cannot do without."""
     from blake3 import blake3
 
-    Path(folder).mkdir()
-
-    def run() -> None:
-        hasher = blake3()
-        with open(source, "rb", buffering=0) as read, open(f"{folder}/part", "wb", buffering=0) as written:
-            buffer = bytearray(1 << 20)
-            view = memoryview(buffer)
-            while count := read.readinto(buffer):
-                hasher.update(view[:count])
-                written.write(view[:count])
-        os.rename(f"{folder}/part", f"{folder}/{hasher.hexdigest()}")
-
-    return _timed(run, repeats=1)
+    hasher = blake3()
+    with open(source, "rb", buffering=0) as read, open(f"{folder}/part", "wb", buffering=0) as written:
+        buffer = bytearray(1 << 20)
+        view = memoryview(buffer)
+        while count := read.readinto(buffer):
+            hasher.update(view[:count])
+            written.write(view[:count])
+    os.rename(f"{folder}/part", f"{folder}/{hasher.hexdigest()}")
 
 
 def store(source: str, folder: str) -> dict[str, float]:
