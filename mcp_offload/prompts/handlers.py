@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from mcp_types import (
     TextContent,
 )
 
+from mcp_offload.errors import OffloadError
 from mcp_offload.models import Monitor
 from mcp_offload.prompts.catalog import (
     MAX_ARGUMENT_CHARS,
@@ -28,11 +30,14 @@ from mcp_offload.prompts.catalog import (
     prompt_text,
 )
 from mcp_offload.wire.completing import completed
+from mcp_offload.wire.desk import REFUSAL, LeaseDesk, called
 from mcp_offload.wire.scrub import scrub_text
+from mcp_offload.wire.work import Workshop
 
 if TYPE_CHECKING:
     from mcp_offload.service import OffloadService
 
+_log = logging.getLogger(__name__)
 _Context = ServerRequestContext[Any, Any]
 
 
@@ -47,16 +52,33 @@ async def list_prompts(ctx: _Context, params: PaginatedRequestParams | None) -> 
     return ListPromptsResult(prompts=listed_prompts())
 
 
-async def get_prompt(ctx: _Context, params: GetPromptRequestParams) -> GetPromptResult:
-    """One prompt with its arguments filled in.
+class PromptHandlers:
+    """Fills prompts in, and counts them."""
 
-    Raises:
-        MCPError: -32602 for an unknown prompt, or arguments that are unknown, missing or too long.
-    """
-    spec = _spec(params.name)
-    given = _checked(spec, params.arguments or {})
-    block = TextContent(type="text", text=scrub_text(prompt_text(spec, given)))
-    return GetPromptResult(description=spec.description, messages=[PromptMessage(role="user", content=block)])
+    def __init__(self, workshop: Workshop, desk: LeaseDesk) -> None:
+        self._workshop = workshop
+        self._desk = desk
+
+    async def get_prompt(self, ctx: _Context, params: GetPromptRequestParams) -> GetPromptResult:
+        """One prompt with its arguments filled in.
+
+        Raises:
+            MCPError: -32602 for an unknown prompt, or arguments that are unknown, missing or too long.
+        """
+        spec = _spec(params.name)
+        text = scrub_text(prompt_text(spec, _checked(spec, params.arguments or {})))
+        caller, told = called(self._desk, ctx)
+
+        def work(monitor: Monitor) -> str:
+            return text if self._desk.count(caller, told, "prompt", params.name, text) else REFUSAL
+
+        try:
+            shown = await self._workshop.run(ctx, work)
+        except OffloadError as exc:
+            _log.warning("a prompt could not be counted: %s", exc)
+            shown = text
+        message = PromptMessage(role="user", content=TextContent(type="text", text=shown))
+        return GetPromptResult(description=spec.description, messages=[message])
 
 
 def complete_prompt(

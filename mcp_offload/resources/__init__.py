@@ -1,3 +1,3 @@
-"""MCP resources: one template for everything stored, two fixed pages, and completions."""
+"""MCP resources: one template for everything stored, three fixed pages, and completions."""
 
 from __future__ import annotations

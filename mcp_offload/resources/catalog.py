@@ -1,4 +1,4 @@
-"""What is listed: one template, and two pages that are always there.
+"""What is listed: one template, and three pages that are always there.
 
 The list is the same for every client at any time. Nothing stored is ever listed one by one: lists may
 not change as a side effect of a call, and a link to a resource need not be listed.
@@ -15,6 +15,8 @@ from mcp_offload.wire.resource_uri import HERE, SCHEME, URI_TEMPLATE
 
 INDEX: Final = "index"
 HANDLES: Final = "handles"
+STATS: Final = "stats"
+PAGES: Final = (INDEX, HANDLES, STATS)
 
 HANDLES_TEXT: Final = """\
 A handle names an artifact, and after # a part of it.
@@ -49,6 +51,14 @@ def listed_resources() -> list[Resource]:
             mime_type=TEXT,
             size=len(HANDLES_TEXT.encode()),
             annotations=Annotations(audience=["assistant"], priority=0.3),
+        ),
+        Resource(
+            name=STATS,
+            title="What was delivered",
+            uri=f"{SCHEME}://{HERE}/{STATS}",
+            description="What is stored, and what was delivered and kept out, by session, tool and artifact.",
+            mime_type=TEXT,
+            annotations=Annotations(audience=["user"], priority=0.2),
         ),
     ]
 

@@ -9,7 +9,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, CompleteResult, CompletionArgument
 
 from mcp_offload.models import Monitor
-from mcp_offload.resources.catalog import HANDLES, INDEX
+from mcp_offload.resources.catalog import PAGES
 from mcp_offload.wire.completing import completed, starting
 from mcp_offload.wire.resource_uri import HERE, URI_TEMPLATE, workspace_slug
 
@@ -41,7 +41,7 @@ def complete_template(
             return starting(typed, (HERE, workspace_slug(workspace)))
         case "artifact":
             found = open_service().complete_handle(typed.partition("#")[0])
-            pages = [page for page in (INDEX, HANDLES) if page.startswith(typed)]
+            pages = [page for page in PAGES if page.startswith(typed)]
             return completed([*found.values, *pages], found.total + len(pages))
         case "v":
             found = open_service().complete_version(known.get("artifact", ""), typed)

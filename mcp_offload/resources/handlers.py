@@ -29,8 +29,18 @@ from mcp_offload.errors import (
     UsageError,
 )
 from mcp_offload.models import Monitor
-from mcp_offload.resources.catalog import HANDLES, HANDLES_TEXT, INDEX, listed_resources, listed_templates
+from mcp_offload.resources.catalog import (
+    HANDLES,
+    HANDLES_TEXT,
+    INDEX,
+    PAGES,
+    STATS,
+    listed_resources,
+    listed_templates,
+)
 from mcp_offload.service import render
+from mcp_offload.wire.caller import Caller, LeaseMeta
+from mcp_offload.wire.desk import REFUSAL, LeaseDesk, called
 from mcp_offload.wire.errors import INTERNAL_TEXT, error_text, kind_of_error
 from mcp_offload.wire.media import TEXT, media_type
 from mcp_offload.wire.resource_uri import HERE, ResourceRef, parse_uri, workspace_slug
@@ -58,11 +68,13 @@ class ResourceHandlers:
         session_of: Callable[[_Context], Session],
         workspace: str,
         workshop: Workshop,
+        desk: LeaseDesk,
     ) -> None:
         self._open_service = open_service
         self._session_of = session_of
         self._slug = workspace_slug(workspace)
         self._workshop = workshop
+        self._desk = desk
 
     async def list_resources(
         self, ctx: _Context, params: PaginatedRequestParams | None
@@ -94,15 +106,30 @@ class ResourceHandlers:
                 it cannot be read. Its data names the URI and our code of the error.
         """
         session = self._session_of(ctx)
+        caller, told = called(self._desk, ctx)
 
         def work(monitor: Monitor) -> ReadResourceResult:
             session.begin()
             try:
-                return self._read(params.uri, session, monitor)
+                return self._counted(params.uri, self._read(params.uri, session, monitor), caller, told)
+            except MCPError as exc:
+                self._desk.count_error(caller, told, ctx.method, exc.error.message)
+                raise
             finally:
                 session.keep()
 
         return await self._workshop.run(ctx, work)
+
+    def _counted(
+        self, uri: str, result: ReadResourceResult, caller: Caller, told: LeaseMeta
+    ) -> ReadResourceResult:
+        """The result where its text may be delivered; binary content counts nothing."""
+        text = "\n".join(one.text for one in result.contents if isinstance(one, TextResourceContents))
+        try:
+            allowed = self._desk.count(caller, told, "resource", "resources/read", text)
+        except OffloadError as exc:
+            raise _refusal(uri, exc) from None
+        return result if allowed else _text_result(uri, REFUSAL, TEXT, ttl_ms=0)
 
     def _read(self, uri: str, session: Session, monitor: Monitor) -> ReadResourceResult:
         try:
@@ -124,7 +151,9 @@ class ResourceHandlers:
             return render.list_text(self._open_service().list_artifacts())
         if name == HANDLES:
             return HANDLES_TEXT
-        raise InvalidArgumentError(f"There is no page {name}; the pages are {INDEX} and {HANDLES}.")
+        if name == STATS:
+            return render.stats_text(self._open_service().stats())
+        raise InvalidArgumentError(f"There is no page {name}; the pages are {', '.join(PAGES)}.")
 
     def _artifact(self, uri: str, ref: ResourceRef, session: Session, monitor: Monitor) -> ReadResourceResult:
         with self._open_service().content(ref.handle, session=session, monitor=monitor) as content:

@@ -10,18 +10,25 @@ from typing import TYPE_CHECKING, Any, Final
 from mcp.server.caching import CacheableMethod, CacheHint
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import Server
-from mcp_types import CompleteRequestParams, CompleteResult, PromptReference
+from mcp_types import (
+    CompleteRequestParams,
+    CompleteResult,
+    PromptReference,
+)
 
 from mcp_offload import __version__
 from mcp_offload.errors import OffloadError
 from mcp_offload.models import Monitor
-from mcp_offload.prompts.handlers import complete_prompt, get_prompt, list_prompts
+from mcp_offload.prompts.catalog import listed_prompts
+from mcp_offload.prompts.handlers import PromptHandlers, complete_prompt, list_prompts
+from mcp_offload.resources.catalog import listed_resources, listed_templates
 from mcp_offload.resources.completing import complete_template
 from mcp_offload.resources.handlers import ResourceHandlers
 from mcp_offload.settings import Settings
-from mcp_offload.tools.catalog import INSTRUCTIONS
+from mcp_offload.tools.catalog import INSTRUCTIONS, listed_tools
 from mcp_offload.tools.runner import ToolRunner
 from mcp_offload.wire.completing import completed
+from mcp_offload.wire.desk import LeaseDesk, listed_text
 from mcp_offload.wire.work import Workshop
 
 if TYPE_CHECKING:
@@ -54,15 +61,19 @@ def assemble(
     open_service: Callable[[], OffloadService],
     settings: Settings,
     session_of: Callable[[_Context], Session] | None = None,
+    principal: str = "",
 ) -> Assembly:
     """Build a server; ``open_service`` is called when something stored is first asked for.
 
-    ``session_of`` tells whose request it is; by default all are one client's.
+    ``session_of`` tells whose request it is; by default all are one client's. ``principal``: whose
+    server it is.
     """
     session_of = session_of or _one_session(settings)
     workshop = Workshop()
-    runner = ToolRunner(open_service, session_of, settings, workshop)
-    resources = ResourceHandlers(open_service, session_of, settings.workspace, workshop)
+    desk = LeaseDesk(open_service, settings, lambda: standing_texts(settings), principal)
+    runner = ToolRunner(open_service, session_of, settings, workshop, desk)
+    resources = ResourceHandlers(open_service, session_of, settings.workspace, workshop, desk)
+    prompts = PromptHandlers(workshop, desk)
     hint = CacheHint(ttl_ms=LIST_TTL_MS, scope="public")
     server: Server[Any] = Server(
         SERVER_NAME,
@@ -76,12 +87,22 @@ def assemble(
         on_list_resource_templates=resources.list_templates,
         on_read_resource=resources.read_resource,
         on_list_prompts=list_prompts,
-        on_get_prompt=get_prompt,
+        on_get_prompt=prompts.get_prompt,
         on_completion=_completer(open_service, settings.workspace, workshop),
     )
-    # The SDK's tracing hook is dropped: nothing here reports to anybody.
-    server.middleware.clear()
+    # In place of the SDK's tracing hook: nothing here reports to anybody, but what is sent is counted.
+    server.middleware[:] = [desk.middleware]
     return Assembly(server, workshop)
+
+
+def standing_texts(settings: Settings) -> list[str]:
+    """What the server sends unasked, as a model may see it: its instructions and its lists."""
+    tools = listed_tools(settings.tools, structured=settings.structured, run=bool(settings.run_allow))
+    lists = (tools, listed_prompts(), listed_resources(), listed_templates())
+    dumped = [
+        [one.model_dump(by_alias=True, exclude_none=True, mode="json") for one in some] for some in lists
+    ]
+    return [INSTRUCTIONS, *(listed_text({"entries": entries}) for entries in dumped)]
 
 
 def _one_session(settings: Settings) -> Callable[[_Context], Session]:

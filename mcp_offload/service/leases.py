@@ -252,8 +252,18 @@ def _result(session: str, terms: Terms, state: LeaseState) -> LeaseResult:
     )
 
 
+def lease_line(told: LeaseResult) -> str:
+    """What a model needs to know of its lease, on one line."""
+    if told.mode == "off":
+        return f"{told.charged_tokens:,}t delivered; no lease"
+    return (
+        f"{told.charged_tokens:,} of {told.lease_tokens:,}t delivered, {max(0, told.left_tokens):,}t left;"
+        f" answers come {_FORMS[told.stage]}"
+    )
+
+
 def lease_text(told: LeaseResult) -> str:
-    """One fact a line, for a person or a model."""
+    """One fact a line, for a person."""
     parts = ", ".join(f"{kind} {tokens:,}" for kind, tokens in told.delivered.items())
     lines = [
         f"lease of {told.session} ({told.mode})",

@@ -150,6 +150,14 @@ class ReleaseArguments(ToolArguments):
     ] = "release"
 
 
+class LeaseArguments(ToolArguments):
+    """Arguments of ``context_lease``; what else can be reported is for programs, in ``_meta``."""
+
+    event: Literal["compacted", "cleared"] | None = None
+    context_tokens: Annotated[int | None, Field(ge=0)] = None
+    gone: Handles = []
+
+
 class RunArguments(ToolArguments):
     """Arguments of ``run_command``."""
 

@@ -129,6 +129,14 @@ TOOLS: Final[Mapping[str, ToolSpec]] = {
         profile="all",
         found_by="free or pin stored artifacts",
     ),
+    "context_lease": ToolSpec(
+        "Context lease",
+        "Report your context; tells tokens left.",
+        args.LeaseArguments,
+        _writes(destructive=False, idempotent=True),
+        profile="all",
+        found_by="report on the context",
+    ),
 }
 
 

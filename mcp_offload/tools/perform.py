@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypedDict
 
+from mcp_offload.lease import Report
 from mcp_offload.models import (
     DiffResult,
     EditResult,
     ExportResult,
+    LeaseResult,
     ListResult,
     MapResult,
     Monitor,
@@ -26,6 +28,7 @@ from mcp_offload.tools import arguments as args
 
 if TYPE_CHECKING:
     from mcp_offload.service import OffloadService, Session
+    from mcp_offload.service.leases import SessionLease
 
 #: Size up to which a store's reply tells the tokens and the digest of what was stored: both together take
 #: a tenth of a second at worst then. A larger one is acknowledged first; its outline tells them.
@@ -45,6 +48,7 @@ Result = (
     | ListResult
     | ReleaseResult
     | RunResult
+    | LeaseResult
 )
 
 
@@ -65,6 +69,7 @@ class Call:
     session: Session
     monitor: Monitor
     max_tokens: int
+    lease: SessionLease
 
     @property
     def running(self) -> _Running:
@@ -100,6 +105,8 @@ def perform(call: Call, given: args.ToolArguments) -> Result:
             return call.service.export(given.handle, given.path, overwrite=given.overwrite, **call.running)
         case args.RunArguments():
             return _run(call, given)
+        case args.LeaseArguments():
+            return _report(call, given)
         case _:
             return _manage(call, given)
 
@@ -133,6 +140,16 @@ def _run(call: Call, given: args.RunArguments) -> RunResult:
         only_allowed=True,
     )
     return runs.run(request, given.wait_seconds, call.monitor)
+
+
+def _report(call: Call, given: args.LeaseArguments) -> LeaseResult:
+    told = Report(
+        event=given.event,
+        context_tokens=given.context_tokens,
+        source="model",
+        gone=tuple(given.gone),
+    )
+    return call.lease.show() if told == Report(source="model") else call.lease.report(told)
 
 
 def _search(call: Call, given: args.SearchArguments) -> SearchResult | SymbolHits:

@@ -9,6 +9,7 @@ from mcp_offload.models import (
     DiffResult,
     EditResult,
     ExportResult,
+    LeaseResult,
     ListResult,
     MapResult,
     OutlineResult,
@@ -20,6 +21,7 @@ from mcp_offload.models import (
     SymbolHits,
 )
 from mcp_offload.service import jsonable, render, render_run
+from mcp_offload.service.leases import lease_line
 from mcp_offload.tools.arguments import ReleaseArguments, ToolArguments
 from mcp_offload.tools.perform import Result
 
@@ -45,12 +47,16 @@ def present_text(given: ToolArguments, result: Result) -> str:
             return render.diff_text(result)
         case RunResult():
             return render_run.run_text(result)
-        case ExportResult() | ListResult() | ReleaseResult():
+        case ExportResult() | ListResult() | ReleaseResult() | LeaseResult():
             return _managed_text(given, result)
 
 
-def _managed_text(given: ToolArguments, result: ExportResult | ListResult | ReleaseResult) -> str:
+def _managed_text(
+    given: ToolArguments, result: ExportResult | ListResult | ReleaseResult | LeaseResult
+) -> str:
     match result:
+        case LeaseResult():
+            return lease_line(result)
         case ExportResult():
             return render.export_text(result)
         case ListResult():

@@ -23,6 +23,7 @@ _RESULTS: Final[Mapping[str, tuple[type, ...]]] = {
     "list_artifacts": (models.ListResult,),
     "release_handles": (models.ReleaseResult,),
     "run_command": (models.RunResult,),
+    "context_lease": (models.LeaseResult,),
 }
 
 

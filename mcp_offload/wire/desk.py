@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
+from mcp_types import INVALID_PARAMS, CallToolResult
 
-from mcp_offload.errors import InvalidArgumentError, StoreError
+from mcp_offload.errors import InvalidArgumentError, OffloadError, StoreError
 from mcp_offload.lease import Delivery, DeliveryKind
+from mcp_offload.service.jsonable import to_json
 from mcp_offload.settings import Settings
-from mcp_offload.wire.caller import PRINCIPAL, Caller, LeaseMeta, caller_of, read_lease_meta
+from mcp_offload.wire.caller import LEASE_META_KEY, PRINCIPAL, Caller, LeaseMeta, caller_of, read_lease_meta
 from mcp_offload.wire.messages import as_object
 from mcp_offload.wire.scrub import scrub_surrogates
 
@@ -113,9 +115,25 @@ class LeaseDesk:
         self._note(ctx, result)
         return result
 
-    def note_error(self, ctx: _Context, error: MCPError) -> None:
-        """Note a protocol error's text."""
-        self._add(ctx, "error", ctx.method, error.error.message)
+    def count(self, caller: Caller, told: LeaseMeta, kind: DeliveryKind, name: str, text: str) -> bool:
+        """Count one text before it is sent; False where a hard lease forbids it, and the refusal is counted.
+
+        Raises:
+            OffloadError: the store cannot be opened, or a report is wrong.
+        """
+        lease = self.lease(caller, told)
+        count_tokens = self._open_service().count_tokens
+        if counted(lease, Delivery(kind, count_tokens(text), name)):
+            return True
+        counted(lease, Delivery("refusal", count_tokens(REFUSAL), name))
+        return False
+
+    def count_error(self, caller: Caller, told: LeaseMeta, name: str, text: str) -> None:
+        """Count the text of a protocol error, which is sent in any case."""
+        try:
+            self.count(caller, told, "error", name, text)
+        except OffloadError as exc:
+            _log.warning("an error could not be counted: %s", exc)
 
     def _note(self, ctx: _Context, result: object) -> None:
         data = as_object(result) or {}
@@ -148,6 +166,18 @@ class LeaseDesk:
         return self._standing_tokens
 
 
+def called(desk: LeaseDesk, ctx: _Context) -> tuple[Caller, LeaseMeta]:
+    """As :meth:`LeaseDesk.caller`, for requests other than tool calls.
+
+    Raises:
+        MCPError: -32602 where its ``_meta`` is malformed.
+    """
+    try:
+        return desk.caller(ctx)
+    except InvalidArgumentError as exc:
+        raise MCPError(INVALID_PARAMS, str(exc)) from None
+
+
 def listed_text(result: Mapping[str, object]) -> str:
     """What of a list reaches a model: its entries as JSON, without their ``_meta``, which is for programs."""
     lists = [cast("list[object]", value) for value in result.values() if isinstance(value, list)]
@@ -178,3 +208,10 @@ def counted(lease: SessionLease | None, delivery: Delivery, **about: Any) -> boo
             raise
         _log.warning("what was delivered could not be counted: %s", exc)
         return True
+
+
+def with_lease(result: CallToolResult, told: LeaseMeta, lease: SessionLease) -> CallToolResult:
+    """The result, with the lease as it stands in its ``_meta`` where the request named it in its own."""
+    if told.given:
+        result.meta = {**(result.meta or {}), LEASE_META_KEY: to_json(lease.show())}
+    return result

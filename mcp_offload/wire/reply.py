@@ -79,9 +79,11 @@ def reply(
     data: Mapping[str, object] | None = None,
     links: Sequence[ResourceLink] = (),
     error: bool = False,
+    ending: str = "",
 ) -> CallToolResult:
-    """Build the result of a tool call; ``data`` and ``links`` are extra and no part of the budget."""
-    block = TextContent(type="text", text=fit(scrub_text(text), budget))
+    """Build the result of a tool call; ``data``, ``links`` and ``ending`` are no part of the budget."""
+    fitting = fit(scrub_text(text), budget)
+    block = TextContent(type="text", text=f"{fitting}\n{ending}" if ending else fitting)
     meta = None if data is None else {JSON_META_KEY: dict(data)}
     return CallToolResult(content=[block, *links], is_error=error, _meta=meta)
 
@@ -99,3 +101,18 @@ def structured_reply(data: Mapping[str, object], links: Sequence[ResourceLink] =
     """
     block = TextContent(type="text", text=structured_text(data))
     return CallToolResult(content=[block, *links], structured_content=scrub_message(dict(data)))
+
+
+def refusal(text: str, *, structured: bool = False) -> CallToolResult:
+    """Build the answer that says that nothing is answered; an ordinary result, where that has no schema."""
+    block = TextContent(type="text", text=text)
+    # A structured result must have its schema's fields, and an error need not.
+    return CallToolResult(content=[block], is_error=structured)
+
+
+def reply_text(result: CallToolResult) -> str:
+    """All that a model may see of a result: its text blocks, and its links as JSON."""
+    return "\n".join(
+        block.text if isinstance(block, TextContent) else block.model_dump_json(exclude_none=True)
+        for block in result.content
+    )

@@ -57,7 +57,8 @@ async def test_lists_stay_as_they_are_whatever_is_stored(settings: Settings, mod
         await call(client, "store_artifact", source="billing.py")
         after = (await client.list_resources(cache_mode="bypass")).model_dump()
     assert after == before
-    assert [one["uri"] for one in after["resources"]] == ["offload://here/index", "offload://here/handles"]
+    pages = ["offload://here/index", "offload://here/handles", "offload://here/stats"]
+    assert [one["uri"] for one in after["resources"]] == pages
     assert [one.uri_template for one in templates.resource_templates] == [URI_TEMPLATE]
 
 
@@ -155,7 +156,7 @@ async def test_every_variable_of_the_template_is_completed(settings: Settings, m
     async with connected(settings, mode) as client:
         await call(client, "store_artifact", source="billing.py")
         assert await _complete(client, "workspace", "") == ["here", slug]
-        assert await _complete(client, "artifact", "") == ["f1", "index", "handles"]
+        assert await _complete(client, "artifact", "") == ["f1", "index", "handles", "stats"]
         assert await _complete(client, "v", "", artifact="f1") == ["1"]
         assert await _complete(client, "sel", "tot", artifact="f1") == ["Invoice.total"]
         assert await _complete(client, "sel", "x", artifact="f9") == []

@@ -22,16 +22,17 @@ DEFAULT = [
     "diff_handles",
     "export_handle",
 ]
-ALL = [*DEFAULT, "list_artifacts", "release_handles"]
+ALL = [*DEFAULT, "list_artifacts", "release_handles", "context_lease"]
 
 
-def _sent(profile: ToolProfile) -> list[dict[str, Any]]:
-    return [tool.model_dump(by_alias=True, exclude_none=True, mode="json") for tool in listed_tools(profile)]
+def _sent(profile: ToolProfile, *, run: bool = False) -> list[dict[str, Any]]:
+    listed = listed_tools(profile, run=run)
+    return [tool.model_dump(by_alias=True, exclude_none=True, mode="json") for tool in listed]
 
 
-def _shown(profile: ToolProfile) -> list[dict[str, Any]]:
+def _shown(profile: ToolProfile, *, run: bool = False) -> list[dict[str, Any]]:
     """What may reach a model: everything but ``_meta``, which is for programs."""
-    return [{key: value for key, value in tool.items() if key != "_meta"} for tool in _sent(profile)]
+    return [{key: value for key, value in tool.items() if key != "_meta"} for tool in _sent(profile, run=run)]
 
 
 def _tokens(value: object) -> int:
@@ -47,9 +48,14 @@ def test_the_default_tools_cost_at_most_a_thousand_tokens_with_annotations() -> 
     assert _tokens(_shown("default")) <= 1_000
 
 
-def test_all_tools_leave_room_for_those_to_come() -> None:
+def test_all_tools_with_the_one_that_runs_commands_cost_at_most_1400_tokens() -> None:
     assert _tokens(_shown("all")) <= 1_200
+    assert _tokens(_shown("all", run=True)) <= 1_400
     assert _tokens(_sent("all")) <= 1_400
+
+
+def test_the_default_profile_lists_at_most_eight_tools() -> None:
+    assert [tool["name"] for tool in _shown("default", run=True)] == [*DEFAULT, "run_command"]
 
 
 def test_the_core_is_loaded_at_once_and_the_rest_is_found_by_a_few_words() -> None:
@@ -91,6 +97,7 @@ def test_names_are_distinct_and_plain_and_no_other_text_names_a_tool_that_is_not
         ("export_handle", (False, True, True)),
         ("list_artifacts", (True, False, True)),
         ("release_handles", (False, True, True)),
+        ("context_lease", (False, False, True)),
     ],
 )
 def test_annotations(name: str, hints: tuple[bool, bool, bool]) -> None:
