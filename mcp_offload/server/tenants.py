@@ -186,6 +186,6 @@ def make_tenant(
         workspace_bytes=http.principal_bytes if named else settings.workspace_bytes,
     )
     service = WorkspaceService(base, own)
-    assembly = assemble(service.get, own, SessionBook().of)
+    assembly = assemble(service.get, own, SessionBook().of, principal)
     manager = StreamableHTTPSessionManager(assembly.server, max_sessions=MOST_SESSIONS)
     return Tenant(assembly, manager, service)
