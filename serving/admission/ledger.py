@@ -97,15 +97,15 @@ class Ledger:
         self._sessions.expire(now)
         outcomes: list[Outcome] = []
         for entry in self._queue.ordered(now, self._policy.patience_seconds):
-            if entry.ask.deadline_seconds <= now:
-                outcomes.append(self._expired(entry, now))
-                continue
             if self._demand(entry.ask)[0] > self._pool.leasable:
                 outcomes.append(self._outgrown(entry, now))
                 continue
             reason = self._blocked_by(entry, now)
             if reason is None:
                 outcomes.append(self._admit(entry, now))
+                continue
+            if entry.ask.deadline_seconds <= now:
+                outcomes.append(self._expired(entry, now))
                 continue
             if entry.reason is None:
                 self.counters.waited[reason] = self.counters.waited.get(reason, 0) + 1

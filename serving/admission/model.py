@@ -79,7 +79,7 @@ class Ask:
             nothing used was free until this request revives it.
         max_output_tokens: the request's own limit, which the engine enforces.
         weight: the tenant's share against other tenants'.
-        deadline_seconds: the moment after which it is refused rather than admitted.
+        deadline_seconds: from this moment on it is refused where it does not fit.
     """
 
     request_id: str

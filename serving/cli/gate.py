@@ -1,0 +1,219 @@
+"""``gate``: stand before an engine and lease its KV cache."""
+
+from __future__ import annotations
+
+import argparse
+import ipaddress
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from serving.cli.command import Command, Context, Exit
+from serving.errors import MissingExtraError, ServingUsageError
+
+if TYPE_CHECKING:
+    import socket
+
+    import uvicorn
+
+    from serving.gateway import RecordFile
+    from serving.middleware import GateSettings
+
+KEYS_VARIABLE: Final = "MCP_OFFLOAD_GATE_KEYS"
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--engine", required=True, metavar="URL", help="the engine, as http://127.0.0.1:8000")
+    parser.add_argument(
+        "--engine-key-file", type=Path, metavar="FILE", help="the engine's own key, if it asks for one"
+    )
+    parser.add_argument(
+        "--listen",
+        default="127.0.0.1:8080",
+        metavar="HOST:PORT",
+        help="where clients connect (127.0.0.1:8080)",
+    )
+    parser.add_argument(
+        "--mode",
+        choices=("off", "shadow", "on"),
+        default="shadow",
+        help="pass all, decide and count, or enforce (shadow)",
+    )
+    parser.add_argument(
+        "--reserve",
+        choices=("strict", "expected"),
+        default="strict",
+        help="lease all that a request may write, or what requests like it wrote (strict)",
+    )
+    parser.add_argument(
+        "--max-output-tokens", type=int, default=8192, metavar="N", help="what one request may write (8192)"
+    )
+    parser.add_argument(
+        "--look-ahead-tokens",
+        type=int,
+        default=0,
+        metavar="N",
+        help="draft tokens a step, under speculation (0)",
+    )
+    parser.add_argument(
+        "--watermark", type=float, default=0.0, metavar="PART", help="part of the pool never leased (0)"
+    )
+    parser.add_argument(
+        "--floor", type=float, metavar="TOK_PER_S", help="tokens a second each stream keeps (no floor)"
+    )
+    parser.add_argument(
+        "--queue-seconds", type=float, default=120.0, metavar="S", help="longest wait before status 429 (120)"
+    )
+    parser.add_argument(
+        "--no-session-cap", action="store_true", help="never make new agents wait for live ones"
+    )
+    parser.add_argument(
+        "--on-stale",
+        choices=("open", "closed"),
+        default="open",
+        help="pass or refuse while metrics cannot be read (open)",
+    )
+    parser.add_argument("--record", type=Path, metavar="FILE", help="append a JSON line for each request")
+    parser.add_argument("--keys", type=Path, metavar="FILE", help="the key file; also MCP_OFFLOAD_GATE_KEYS")
+    parser.add_argument("--tls-cert", type=Path, metavar="FILE", help="certificate chain, with --tls-key")
+    parser.add_argument("--tls-key", type=Path, metavar="FILE", help="private key of the certificate")
+
+
+def _run(args: argparse.Namespace, context: Context) -> int:
+    host, port = _address(args.listen)
+    try:
+        import uvicorn
+
+        from serving.gateway import Forward, Front, Keys, RecordFile
+        from serving.middleware import TENANT, LeaseMiddleware
+        from serving.middleware.status import metrics_page, status
+    except ImportError as error:
+        raise MissingExtraError(
+            f"{error.name} is not installed; run: pip install 'mcp-offload[gate]'"
+        ) from error
+    keys = Keys.load(path) if (path := _keys_path(args.keys, context.environ)) else Keys()
+    _check_exposure(host, bool(keys), args.tls_cert)
+    forward = Forward(args.engine, engine_key=_secret(args.engine_key_file))
+    recorder = RecordFile(args.record) if args.record else None
+    lease = LeaseMiddleware(forward, settings_of(args), recorder=recorder)
+    front = Front(
+        lease, keys=keys, status=lambda: status(lease), metrics=lambda: metrics_page(lease), tenant_key=TENANT
+    )
+    config = uvicorn.Config(
+        front, host=host, port=port, http="httptools", lifespan="on", access_log=False, log_level="warning",
+        ssl_certfile=args.tls_cert, ssl_keyfile=args.tls_key, timeout_graceful_shutdown=10,
+        server_header=False, date_header=False,
+    )  # fmt: skip
+    return _serve(config, args, context, recorder)
+
+
+def _serve(
+    config: uvicorn.Config, args: argparse.Namespace, context: Context, recorder: RecordFile | None
+) -> int:
+    import uvicorn
+
+    class Server(uvicorn.Server):
+        """Tells where it listens once it does."""
+
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            if self.started:
+                bound = self.servers[0].sockets[0].getsockname()
+                _announce(f"{'https' if args.tls_cert else 'http'}://{bound[0]}:{bound[1]}", args, context)
+
+    server = Server(config)
+    try:
+        server.run()
+    except SystemExit:
+        context.console.note(f"cannot listen at {args.listen}: is the port in use?")
+        return Exit.FAILED
+    finally:
+        if recorder is not None:
+            recorder.close()
+    return Exit.DONE if server.started else Exit.FAILED
+
+
+def _announce(address: str, args: argparse.Namespace, context: Context) -> None:
+    context.console.note(f"the gate listens at {address} before {args.engine} (mode {args.mode})")
+    if context.console.as_json:
+        context.console.json({"listening": address, "engine": args.engine, "mode": args.mode})
+        context.console.flush()
+
+
+def settings_of(args: argparse.Namespace) -> GateSettings:
+    """The gate's settings as the command line says them."""
+    from serving.admission import Policy, Reserve
+    from serving.middleware import GateSettings, Mode, OnStale
+
+    if not 0.0 <= args.watermark < 1.0:
+        raise ServingUsageError("--watermark is a part of the pool: from 0 to less than 1")
+    if args.max_output_tokens < 1 or args.queue_seconds < 0 or args.look_ahead_tokens < 0:
+        raise ServingUsageError(
+            "limits must not be negative, and a request must be allowed to write something"
+        )
+    policy = Policy(reserve=Reserve(args.reserve), look_ahead_tokens=args.look_ahead_tokens)
+    return GateSettings(
+        mode=Mode(args.mode),
+        on_stale=OnStale(args.on_stale),
+        policy=policy,
+        cap_sessions=not args.no_session_cap,
+        watermark=args.watermark,
+        queue_seconds=args.queue_seconds,
+        max_output_tokens=args.max_output_tokens,
+        velocity_floor=args.floor,
+    )
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, colon, port = text.rpartition(":")
+    if not colon or not port.isdigit() or int(port) > 65535:
+        raise ServingUsageError(f"--listen {text!r} is not HOST:PORT, as 127.0.0.1:8080")
+    return host.strip("[]") or "127.0.0.1", int(port)
+
+
+def _check_exposure(host: str, has_keys: bool, certificate: Path | None) -> None:
+    """Other machines come in with a key, over TLS."""
+    try:
+        loopback = ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        loopback = host == "localhost"
+    if loopback:
+        return
+    if not has_keys:
+        raise ServingUsageError(
+            f"{host} can be reached from other machines; make a key first: mcp-offload-serving keys add NAME"
+        )
+    if certificate is None:
+        raise ServingUsageError(f"{host} can be reached from other machines; give --tls-cert and --tls-key")
+
+
+def _keys_path(given: Path | None, environ: Mapping[str, str]) -> Path | None:
+    if given is not None:
+        return given
+    named = environ.get(KEYS_VARIABLE)
+    return Path(named) if named else None
+
+
+def _secret(path: Path | None) -> str | None:
+    if path is None:
+        return None
+    try:
+        return path.read_text("utf-8").strip()
+    except OSError as error:
+        raise ServingUsageError(f"{path} cannot be read: {error.strerror}") from error
+
+
+COMMAND: Final = Command(
+    name="gate",
+    help="lease an engine's KV cache to requests before admitting them",
+    description="""Stand before an engine, pass everything through, and lease its KV cache before admitting.
+
+In mode shadow everything passes and the gate counts what it would have done, at /gate/status. In mode on
+requests wait for their lease, and are refused with 429 and Retry-After where they waited too long.""",
+    examples=(
+        "mcp-offload-serving gate --engine http://127.0.0.1:8000",
+        "mcp-offload-serving gate --engine http://127.0.0.1:8000 --mode on --max-output-tokens 4096",
+    ),
+    add_arguments=_add_arguments,
+    run=_run,
+)

@@ -1,0 +1,115 @@
+"""The gate's outside: who may come in, which routes there are, and its own pages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, MutableMapping
+from importlib.resources import files
+from typing import Any, Final
+
+from serving.compaction.dialects import GENERATING, UNLEASED, error_body
+from serving.gateway.keys import Keys
+
+Message = MutableMapping[str, Any]
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+PASSED: Final = frozenset({
+    "/health", "/ping", "/version", "/load", "/metrics", "/v1/models", "/tokenize", "/detokenize",
+    "/v1/embeddings", "/v1/messages/count_tokens", "/pooling", "/classify", "/score", "/v1/score", "/rerank",
+    "/v1/rerank", "/v2/rerank",
+})  # fmt: skip
+"""Routes of the engine that clients may use besides those that generate. The rest of what an engine
+serves, such as sleeping, profiling and loading adapters, is its operator's."""
+
+OPEN: Final = frozenset({"/health", "/ping"})
+"""Routes that need no key, for load balancers."""
+
+
+class Front:
+    """The outermost application of the gate.
+
+    Args:
+        app: what serves the engine's routes.
+        keys: who may come in; everybody where there are none.
+        status: the gate now, for ``/gate/status``.
+        metrics: the gate's own metrics, for ``/gate/metrics``.
+        tenant_key: where the tenant is put into the scope's state.
+    """
+
+    def __init__(
+        self,
+        app: App,
+        *,
+        keys: Keys,
+        status: Callable[[], dict[str, Any]],
+        metrics: Callable[[], bytes],
+        tenant_key: str,
+    ) -> None:
+        self._app = app
+        self._keys = keys
+        self._status = status
+        self._metrics = metrics
+        self._tenant_key = tenant_key
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one connection's scope."""
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self._app(scope, receive, send)
+            return
+        path: str = scope["path"].rstrip("/") or "/"
+        tenant = self._tenant(scope)
+        if tenant is None and path not in OPEN:
+            await self._error(
+                send, path, 401, "authentication_error", "a key is needed: Authorization: Bearer KEY"
+            )
+        elif path in {"/", "/gate"}:
+            page = files("serving.gateway").joinpath("page.html").read_bytes()
+            await _answer(send, 200, b"text/html; charset=utf-8", page)
+        elif path == "/gate/status":
+            await _answer(send, 200, b"application/json", json.dumps(self._status()).encode())
+        elif path == "/gate/metrics":
+            await _answer(send, 200, b"text/plain; version=0.0.4; charset=utf-8", self._metrics())
+        elif _known(path):
+            scope["state"] = {**scope.get("state", {}), self._tenant_key: tenant or ""}
+            await self._app(scope, receive, send)
+        else:
+            message = f"this gate has no route {path}; it serves {', '.join(sorted(GENERATING))}"
+            await self._error(send, path, 404, "not_found_error", message)
+
+    def _tenant(self, scope: Scope) -> str | None:
+        if not self._keys:
+            return ""
+        for name, value in scope["headers"]:
+            text = value.decode("latin-1")
+            if name == b"authorization" and text.lower().startswith("bearer "):
+                return self._keys.tenant_of(text[7:].strip())
+            if name == b"x-api-key":
+                return self._keys.tenant_of(text.strip())
+        return None
+
+    async def _error(self, send: Send, path: str, status: int, kind: str, message: str) -> None:
+        body = error_body(GENERATING.get(path), status, kind, message)
+        await _answer(send, status, b"application/json", body)
+
+
+def _known(path: str) -> bool:
+    return (
+        path in GENERATING
+        or path in UNLEASED
+        or path in PASSED
+        or path.startswith(("/v1/models/", "/v1/responses/"))
+    )
+
+
+async def _answer(send: Send, status: int, content_type: bytes, body: bytes) -> None:
+    headers = [
+        (b"content-type", content_type),
+        (b"content-length", str(len(body)).encode()),
+        (b"cache-control", b"no-store"),
+    ]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body, "more_body": False})
