@@ -90,6 +90,7 @@ score: $(VENV)/.stamp-dev ## rate digests against logs with known answers, where
 docs: $(VENV)/.stamp-dev ## write docs/reference anew from the code
 	@$(BIN)/python docs/reference/generate.py
 	@$(BIN)/python docs/how-to/clients/generate.py
+	@$(BIN)/python docs/how-to/frameworks/generate.py
 	@$(BIN)/python -m tests.clients.compatibility
 
 generate: $(VENV)/.stamp-dev ## record the answers that the front gives at once anew

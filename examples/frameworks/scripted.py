@@ -34,11 +34,11 @@ def decide(results: list[str]) -> Call | str:
     if len(results) == 0:
         call = Call("store_artifact", {"source": str(LOG)})
     elif len(results) == 1:
-        call = Call("outline_handle", {"handle": _first(r"\bt\d+\b", results[0])})
+        call = Call("outline_handle", {"handle": _first(r"\bt\d+\b", results[0]), "max_tokens": 1500})
     elif len(results) == 2:
         call = Call("read_handle", {"handles": ["t999"]})
     elif len(results) == 3:
-        call = Call("read_handle", {"handles": [_first(r"\bt\d+(?:@\d+)?#!1", results[1])]})
+        call = Call("read_handle", {"handles": [_first(r"t\d+(?:@\d+)?#!1", results[1])], "max_tokens": 6000})
     else:
         return "The first failure is the one above."
     print(f"call {call.name} {json.dumps(call.arguments)}")

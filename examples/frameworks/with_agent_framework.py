@@ -46,4 +46,5 @@ async def main() -> None:
         print(await agent.run(TASK))
 
 
-asyncio.run(main())
+if __name__ == "__main__":
+    asyncio.run(main())

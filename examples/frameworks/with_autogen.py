@@ -65,4 +65,5 @@ async def main() -> None:
         print(done.messages[-1].content)
 
 
-asyncio.run(main())
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -17,6 +17,8 @@ from scripted import LOG, TASK, Call, decide
 class Scripted(BaseLLM):
     """Answers from the script. A real model: leave this class out and name it below."""
 
+    prefix: str = ""
+
     def call(self, messages: Any, *_: Any, **__: Any) -> Any:
         results = [message["content"] for message in messages if message["role"] == "tool"]
         step = decide(results)
@@ -26,12 +28,15 @@ class Scripted(BaseLLM):
             {
                 "id": f"call_{len(results)}",
                 "type": "function",
-                "function": {"name": step.name, "arguments": step.arguments},
+                "function": {"name": self.prefix + step.name, "arguments": step.arguments},
             }
         ]
 
     def supports_function_calling(self) -> bool:
         return True
+
+    def get_context_window_size(self) -> int:
+        return 200_000
 
 
 def main() -> None:
@@ -45,4 +50,5 @@ def main() -> None:
         print(Crew(agents=[agent], tasks=[task]).kickoff().raw)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -48,4 +48,5 @@ async def main() -> None:
                 print(event.content.parts[0].text)
 
 
-asyncio.run(main())
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -50,4 +50,5 @@ async def main() -> None:
         print(done["messages"][-1].text)
 
 
-asyncio.run(main())
+if __name__ == "__main__":
+    asyncio.run(main())

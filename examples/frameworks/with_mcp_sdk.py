@@ -24,4 +24,5 @@ async def main() -> None:
         print(step)
 
 
-asyncio.run(main())
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -54,4 +54,5 @@ async def main() -> None:
         print(done.final_output)
 
 
-asyncio.run(main())
+if __name__ == "__main__":
+    asyncio.run(main())

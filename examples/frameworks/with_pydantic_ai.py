@@ -48,4 +48,5 @@ async def main() -> None:
         print((await agent.run(TASK)).output)
 
 
-asyncio.run(main())
+if __name__ == "__main__":
+    asyncio.run(main())

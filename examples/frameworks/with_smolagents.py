@@ -46,4 +46,5 @@ def main() -> None:
         print(agent.run(TASK))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -61,4 +61,5 @@ def main() -> None:
         print(agent(TASK))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -10,6 +10,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -17,9 +18,10 @@ from pathlib import Path
 
 import psutil
 import pytest
+from uv import find_uv_bin
 
 from tests.clients.conftest import Record
-from tests.clients.environments import Environment, example
+from tests.clients.environments import EXAMPLES, ROOT, Environment, example
 
 LOG = Path(__file__).parent / "data" / "receipt.log"
 TOOLS = {
@@ -33,6 +35,7 @@ TOOLS = {
 }
 WRONG = "No t999 in this workspace. Use a path, or the handle that storing it printed."
 CALLS = 4
+_BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NOBODY = "http://127.0.0.1:9"
 
 
@@ -116,14 +119,15 @@ class Place:
         )
         program.chmod(0o755)
 
-    def run(self, python: Path, name: str) -> subprocess.CompletedProcess[str]:
-        """Run an example on the log, with nothing of the caller's environment and no network."""
+    def run(self, python: Path, program: Path) -> subprocess.CompletedProcess[str]:
+        """Run a program on the log, with nothing of the caller's environment and no network."""
         return subprocess.run(
-            [str(python), "-X", "utf8", str(example(name)), str(self.log)],
+            [str(python), "-X", "utf8", str(program), str(self.log)],
             cwd=self.folder,
             env={
                 "PATH": os.pathsep.join([str(self.folder / "bin"), "/usr/local/bin", "/usr/bin", "/bin"]),
                 "HOME": str(self.folder / "home"),
+                "PYTHONPATH": str(EXAMPLES),
                 "PYTHONDONTWRITEBYTECODE": "1",
                 "LC_ALL": "C.UTF-8",
                 "NO_COLOR": "1",
@@ -171,14 +175,19 @@ class Place:
         return done.stdout
 
 
-def shown(output: str) -> tuple[list[str], list[str]]:
-    """The tools, and what a model was shown after each call."""
-    head, *parts = re.split(r"^call .*\n", output, flags=re.MULTILINE)
-    answer = "The first failure is the one above.\n"
-    assert parts and parts[-1].endswith(answer), output
-    parts[-1] = parts[-1].removesuffix(answer)
-    assert head.startswith("tools: "), output
-    return head.removeprefix("tools: ").split(), [part.removesuffix("\n") for part in parts]
+def tools(output: str) -> list[str]:
+    """The tools that a model was offered."""
+    (line,) = re.findall(r"^tools: (.*)$", output, re.MULTILINE)
+    return line.split()
+
+
+def results(output: str) -> list[str]:
+    """What a model was shown after each call."""
+    _, *parts = re.split(r"^call .*\n", output, flags=re.MULTILINE)
+    answer = "The first failure is the one above."
+    assert parts and parts[-1].rstrip().endswith(answer), output
+    parts[-1] = parts[-1].rstrip().removesuffix(answer)
+    return [part.removesuffix("\n") for part in parts]
 
 
 def revision(wire: list[dict[str, object]]) -> str:
@@ -210,19 +219,17 @@ def test_a_framework_stores_a_log_and_reads_a_failure(
     place = Place(tmp_path)
     place.build()
 
-    done = place.run(python, name)
+    done = place.run(python, example(name))
 
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr, done.stderr
-    tools, results = shown(done.stdout)
-    assert set(tools) == TOOLS
-    assert len(results) == CALLS
-    stored, outline, error, block = results
+    assert set(tools(done.stdout)) == TOOLS
+    stored, outline, error, block = results(done.stdout)
     lines = LOG.read_text(encoding="utf-8").split("\n")
-    assert "t1 receipt.log 102L 4.1 kB 1,671t\nfailed | pytest 9.2.0 | 1 passed, 2 failed" in stored
-    assert "\nt1#!1 test_receipt.py::test_long test_receipt.py failed L10-90\n" in outline
+    assert "t1 receipt.log 242L 9.6 kB 4,219t\nfailed | pytest 9.2.0 | 1 passed, 2 failed" in stored
+    assert "\nt1#!1 test_receipt.py::test_long test_receipt.py failed L10-230\n" in outline
     assert error == framework.error_frame.format(WRONG)
-    expected = "\n".join(["t1#!1 L10-90 1491t receipt.log", *lines[9:90]])
+    expected = "\n".join(["t1#!1 L10-230 4039t receipt.log", *lines[9:230]])
     assert block == framework.frame.format(expected.rstrip("\n"))
 
     place.command("export", "t1", "again.log")
@@ -233,3 +240,67 @@ def test_a_framework_stores_a_log_and_reads_a_failure(
 
     what = "listed the tools, stored a log, was told of a wrong handle, read a failure"
     record(framework.title, told, what, kind="framework", protocol=revision(place.wire()))
+
+
+def repr_of_a_result(text: str) -> str:
+    """What LlamaIndex makes of a result by itself."""
+    return f"meta=None content=[TextContent(type='text', text={text!r}, annotations=None, meta=None)]"
+
+
+@pytest.mark.clients
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    ("name", "servers", "frame"),
+    [
+        ("langchain-mcp-adapters", 1, str),
+        ("llama-index", 1, repr_of_a_result),
+        ("crewai", 1 + CALLS, str),
+        ("smolagents", 1, "Observation:\nExecution logs:\n{}".format),
+    ],
+)
+def test_the_other_way_that_a_page_shows_works(
+    name: str,
+    servers: int,
+    frame: Callable[[str], str],
+    tmp_path: Path,
+    environments: dict[str, Future[Environment]],
+) -> None:
+    page = (ROOT / "docs" / "how-to" / "frameworks" / f"{name}.md").read_text(encoding="utf-8")
+    _, other = _BLOCK.findall(page)
+    program = tmp_path / "other.py"
+    program.write_text(other, encoding="utf-8")
+    place = Place(tmp_path)
+    place.build()
+
+    done = place.run(environments[name].result().python, program)
+
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr, done.stderr
+    _, _, error, block = results(done.stdout)
+    assert error.startswith(frame(WRONG))
+    lines = LOG.read_text(encoding="utf-8").split("\n")
+    expected = "\n".join(["t1#!1 L10-230 4039t receipt.log", *lines[9:230]])
+    assert block.startswith(frame(expected.rstrip("\n")))
+    assert len(place.servers()) == servers
+    assert not place.alive()
+
+
+@pytest.mark.clients
+@pytest.mark.timeout(600)
+def test_an_example_says_itself_what_it_needs(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    place.build()
+    command = [find_uv_bin(), "run", "--no-project", "--python", sys.executable, str(example("mcp-sdk"))]
+    done = subprocess.run(
+        [*command, str(place.log)],
+        cwd=tmp_path,
+        env={**os.environ, "PATH": os.pathsep.join([str(tmp_path / "bin"), os.environ["PATH"]])},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=500,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "test_receipt.py::test_long" in results(done.stdout)[0]
