@@ -83,7 +83,7 @@ the difference with --dry-run first.""",
 `install --hooks` puts this into the client's configuration. Builds, tests and the like have their long output
 stored, and the model sees its digest and handle; all else is left as it is. Nothing is approved by it, and
 where something fails the client does what it would have done without it.""",
-    "capture": """Pass standard input to standard output where it is short; else store it and print its digest.
+    "capture": """Pass standard input through where it is short; else store it and print its digest.
 
 The end of a pipe: what fails leaves the output as it came, and the exit status is 0, so that with pipefail
 the status is that of the command before it.""",

@@ -202,6 +202,7 @@ def _add_running(commands: _Commands) -> None:
     _add_globals(serve, "roots_after")
     wrap = _command(commands, "wrap", "stand in front of another MCP server; its large results are stored")
     add_wrap_options(wrap)
+    add_lease_options(wrap)
     _add_globals(wrap, "roots_after")
     run = _command(commands, "run", "run a command, store what it prints and print the digest of that")
     add_run_options(run)
@@ -224,7 +225,7 @@ def _add_hooking(commands: _Commands) -> None:
     _add_globals(hook, "roots_after")
     capture = _command(commands, "capture", "pass short output through; of long output show the digest")
     capture.add_argument("--name", help="display name")
-    capture.add_argument("--spool", action="store_true", help="where storing fails, leave it to the next hook")
+    capture.add_argument("--spool", action="store_true", help="where storing fails, leave it to another hook")
     _add_globals(capture, "roots_after")
 
 

@@ -67,7 +67,7 @@ def run_registration(
         if args.command == "uninstall":
             return installer.uninstall(client, scope)
         start = _launch(args, settings, places, client, scope)
-        return installer.install(client, scope, start, approve=args.approve_reads)
+        return installer.install(client, scope, start, approve=args.approve_reads, hooks=args.hooks)
 
     return _report(clients, one, args, console)
 

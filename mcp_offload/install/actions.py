@@ -7,11 +7,13 @@ import shutil
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final, Literal
 
 from mcp_offload.errors import InvalidArgumentError
 from mcp_offload.install.entries import own_command_line
 from mcp_offload.install.files import choose, remove_empty, write_file
+from mcp_offload.install.hooks import HOOKS
 from mcp_offload.install.model import Client, Launch, OwnCommand, Places, Scope
 from mcp_offload.install.places import candidates
 from mcp_offload.install.plan import Change, plan_install, plan_uninstall
@@ -55,26 +57,31 @@ class Installer:
     records: Records
     dry_run: bool = False
 
-    def install(self, client: Client, scope: Scope, start: Launch, *, approve: bool) -> Outcome:
-        """Have the client start the server; where it does so already, nothing is written.
+    def install(
+        self, client: Client, scope: Scope, start: Launch, *, approve: bool, hooks: bool = False
+    ) -> Outcome:
+        """Have the client start the server, and with ``hooks`` offload what its commands print.
+
+        Where it does so already, nothing is written.
 
         Raises:
             RegistrationError: a file cannot be read, parsed or written; it was left as it is.
             InvalidArgumentError: the client has no such scope.
         """
         check_scope(client, scope)
-        changes = plan_install(client, scope, self.places, start, approve=approve)
+        plan = partial(plan_install, client, scope, self.places, start, approve=approve, hooks=hooks)
+        changes = plan()
         needed = [change for change in changes if change.needed]
-        notes = list(_notes(client, scope, start, approve=approve))
+        notes = list(_notes(client, scope, start, approve=approve, hooks=hooks))
         action: Action = "updated" if changes[0].had else "added"
         own = self._own_command(client, scope) if not changes[0].had else None
-        line = own_command_line(own, own.add, scope, start) if own else []
+        line = own_command_line(client, own, own.add, scope, start) if own else []
         if not needed:
             return Outcome(client.id, scope, "unchanged", notes=tuple(notes))
         if not self.dry_run:
             if line and (failure := self._run(line)):
                 line, notes = [], [*notes, failure]
-            self._settle(client, scope, start, changes, approve=approve)
+            self._settle(_owner(client, scope), changes, plan())
         return self._outcome(client, scope, action, needed, command=line, notes=notes)
 
     def uninstall(self, client: Client, scope: Scope) -> Outcome:
@@ -114,14 +121,10 @@ class Installer:
         exact = record is not None and record.exact and record.written == digest(change.found.data or b"")
         if own is None or not holds or exact:
             return []
-        return own_command_line(own, own.remove, scope, Launch("", ()))
+        return own_command_line(client, own, own.remove, scope, Launch("", ()))
 
-    def _settle(
-        self, client: Client, scope: Scope, start: Launch, planned: Sequence[Change], *, approve: bool
-    ) -> None:
+    def _settle(self, owner: str, planned: Sequence[Change], now: Sequence[Change]) -> None:
         """Write what is still missing after a command may have run, and keep what was there before."""
-        owner = _owner(client, scope)
-        now = plan_install(client, scope, self.places, start, approve=approve)
         for before, change in zip(planned, now, strict=True):
             if not before.needed:
                 continue
@@ -218,7 +221,7 @@ def _with_directories(record: Record, made: tuple[str, ...]) -> Record:
     return Record(record.path, record.existed, record.exact, record.written, record.created, made)
 
 
-def _notes(client: Client, scope: Scope, start: Launch, *, approve: bool) -> list[str]:
+def _notes(client: Client, scope: Scope, start: Launch, *, approve: bool, hooks: bool) -> list[str]:
     notes: list[str] = []
     if client.starts_in == "unknown" and scope == "user" and "--root" not in start.args:
         notes.append(
@@ -227,6 +230,11 @@ def _notes(client: Client, scope: Scope, start: Launch, *, approve: bool) -> lis
         )
     if approve and client.approval is None:
         notes.append(f"{client.name} has no setting by which tools can be approved here")
+    setup = HOOKS.get(client.id)
+    if hooks and (setup is None or scope not in setup.files):
+        notes.append(f"{client.name} has no hooks in {scope} scope by which output could be offloaded")
+    elif hooks and setup and setup.note:
+        notes.append(setup.note.removesuffix("."))
     if client.note:
         notes.append(client.note.removesuffix("."))
     return notes

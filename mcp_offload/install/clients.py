@@ -29,11 +29,13 @@ _CLIENTS: Final = (
         },
         key=_SERVERS,
         keys={"local": ("projects", "{project}", "mcpServers")},
-        entry=_STDIO,
+        # alwaysLoad: else it lists no tools of ours where the server answers after its first request, and
+        # hides them behind a search where it has many. It waits 5 s at most.
+        entry={**_STDIO, "alwaysLoad": True},
         starts_in="project",
         command=OwnCommand(
             program="claude",
-            add=("mcp", "add", "$KEY", "-s", "$SCOPE", "--", "$COMMAND", "$ARGS"),
+            add=("mcp", "add-json", "$KEY", "$JSON", "-s", "$SCOPE"),
             remove=("mcp", "remove", "$KEY", "-s", "$SCOPE"),
             scopes=("user", "project", "local"),
             careful=True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
@@ -104,12 +105,16 @@ def started_by(found: object) -> tuple[str, ...]:
     return tuple(part for part in parts if isinstance(part, str))
 
 
-def own_command_line(command: OwnCommand, words: Sequence[str], scope: Scope, start: Launch) -> list[str]:
+def own_command_line(
+    client: Client, command: OwnCommand, words: Sequence[str], scope: Scope, start: Launch
+) -> list[str]:
     """The line by which the client's own command does it; ``words`` are its arguments from the table."""
     line = [command.program]
     for word in words:
         if word == "$ARGS":
             line += start.args
+        elif word == "$JSON":
+            line.append(json.dumps(entry(client, scope, start, approve=False)))
         else:
             line.append({"$SCOPE": scope, "$KEY": SERVER_KEY, "$COMMAND": start.command}.get(word, word))
     return line

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias, cast
@@ -20,12 +21,18 @@ READ_ONLY_TOOLS: Final = ("outline_handle", "read_handle", "search_handles", "di
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """A step of a path into an array: the element that equals ``label``, or is an object of that name."""
+    """A step of a path into an array: the element that equals ``label``, or is an object of that name.
+
+    With ``within`` it is the element that has ``label`` anywhere in it, as JSON.
+    """
 
     label: str
+    within: bool = False
 
     def fits(self, value: object) -> bool:
         """True where ``value`` is the element meant."""
+        if self.within:
+            return self.label in json.dumps(value, ensure_ascii=False)
         name: object = cast("dict[str, object]", value).get("name") if isinstance(value, dict) else value
         return name == self.label
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import json
+import shlex
 import sys
 from pathlib import Path
 from urllib.parse import quote
@@ -132,7 +133,7 @@ def _approval(client: Client) -> str:
 
 def _own(client: Client, start: Launch) -> str:
     assert client.command is not None
-    line = " ".join(own_command_line(client.command, client.command.add, "user", start))
+    line = shlex.join(own_command_line(client, client.command, client.command.add, "user", start))
     if client.command.careful:
         return f"    {line}\n\n`mcp-offload install` runs this where it can; else it edits the file."
     return (

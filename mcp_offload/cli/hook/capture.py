@@ -51,15 +51,18 @@ def run_capture(argv: Sequence[str], environ: Mapping[str, str]) -> int:
 
 
 def _options(argv: Sequence[str]) -> tuple[str, bool, list[str]]:
-    """Name, whether to leave a spool, and the global options, which storing parses."""
+    """Name, whether to leave a spool, and the global options, which storing parses.
+
+    The name ends the line: clients are told that whatever starts with the words before it may run, and
+    nothing that follows them may say where to store.
+    """
     words = list(argv)
     name = "output"
-    if "--name" in words[:-1]:
+    if "--name" in words:
         place = words.index("--name")
-        name = words[place + 1]
-        del words[place : place + 2]
-    spool = "--spool" in words
-    return name, spool, [word for word in words if word != "--spool"]
+        name = " ".join(words[place + 1 :]) or name
+        del words[place:]
+    return name, "--spool" in words, [word for word in words if word != "--spool"]
 
 
 def _end(number: int, frame: FrameType | None) -> None:

@@ -97,7 +97,7 @@ def prints_logs(words: Sequence[str]) -> bool:
     if program not in _PROGRAMS:
         return False
     wanted = _PROGRAMS[program]
-    return wanted is None or next((word for word in rest[1:] if not word.startswith("-")), "") in wanted
+    return wanted is None or next((word for word in rest[1:] if word[:1] not in "-+"), "") in wanted
 
 
 def without_assignments(words: Sequence[str]) -> Sequence[str]:

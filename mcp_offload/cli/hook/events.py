@@ -31,7 +31,6 @@ class Output(NamedTuple):
         text: as the client has it.
         file: where the client keeps the whole, or an empty text.
         spool: ``file`` was written by ``capture``, and is ours to take.
-        exit_status: None where the client does not tell.
         name: of the artifact.
     """
 
@@ -39,7 +38,6 @@ class Output(NamedTuple):
     name: str
     file: str = ""
     spool: bool = False
-    exit_status: int | None = None
 
 
 class Replace(NamedTuple):
@@ -113,11 +111,14 @@ def _codex_after(asked: Json, capture: Sequence[str], shell: str) -> Task:
 
 
 def _gemini_before(asked: Json, capture: Sequence[str], shell: str) -> Task:
-    """Gemini CLI asks its policies and the user about the command as it was, before this."""
+    """Gemini CLI asks its policies afterwards, about every command of the line.
+
+    It always asks the user about a redirection, so errors are not merged into the output here.
+    """
     given = _object(asked.get("tool_input"))
     if asked.get("tool_name") != "run_shell_command" or given.get("is_background"):
         return None
-    line = piped(str(given.get("command", "")), capture, merge_errors=True)
+    line = piped(str(given.get("command", "")), capture, merge_errors=False)
     return None if line is None else _specific("BeforeTool", tool_input={**given, "command": line})
 
 
@@ -140,7 +141,7 @@ def _copilot_after(asked: Json, capture: Sequence[str], shell: str) -> Task:
 
     saved = _COPILOT_SAVED.match(text)
     file = saved[1] if saved else ""
-    return Replace(Output(text[: end.start()], name_of(words), file, exit_status=int(end[1])), answer)
+    return Replace(Output(text[: end.start()], name_of(words), file), answer)
 
 
 def _opencode_after(asked: Json, capture: Sequence[str], shell: str) -> Task:
@@ -149,15 +150,11 @@ def _opencode_after(asked: Json, capture: Sequence[str], shell: str) -> Task:
     if words is None:
         return None
     status = asked.get("exit")
-    output = Output(
-        str(asked.get("output", "")),
-        name_of(words),
-        str(asked.get("file") or ""),
-        exit_status=status if isinstance(status, int) else None,
-    )
+    ended = f"\nexit {status}" if isinstance(status, int) else ""
+    output = Output(str(asked.get("output", "")), name_of(words), str(asked.get("file") or ""))
 
     def answer(told: str) -> Json:
-        return {"output": told}
+        return {"output": told + ended}
 
     return Replace(output, answer)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import stat
 from collections.abc import Mapping
 from dataclasses import replace
@@ -342,15 +343,15 @@ def _program(installer: Installer, tmp_path: Path, name: str, script: str) -> In
 
 def test_a_careful_command_of_the_client_is_used(installer: Installer, tmp_path: Path) -> None:
     home = installer.places.home
-    entry = '{"type":"stdio","command":"/opt/py","args":["-P","-m","mcp_offload","serve"],"env":{}}'
+    entry = '{"type":"stdio","command":"/opt/py","args":["-P","-m","mcp_offload","serve"],"alwaysLoad":true}'
     written = f'{{"startups":1,"mcpServers":{{"offload":{entry}}}}}'
     script = f"echo \"$*\" >> '{tmp_path}/calls'\necho '{written}' > '{home}/.claude.json'"
     own = _program(installer, tmp_path, "claude", script)
     claude = CLIENTS["claude-code"]
     outcome = own.install(claude, "user", START, approve=False)
-    line = "mcp add offload -s user -- /opt/py -P -m mcp_offload serve"
+    line = "mcp add-json offload " + json.dumps(json.loads(entry)) + " -s user"
     assert (tmp_path / "calls").read_text() == f"{line}\n"
-    assert outcome.command == ("claude", *line.split())
+    assert outcome.command[:4] == ("claude", "mcp", "add-json", "offload")
     assert Path(home, ".claude.json").read_text() == f"{written}\n"
     assert own.install(claude, "user", START, approve=False).action == "unchanged"
     assert (tmp_path / "calls").read_text() == f"{line}\n"

@@ -97,9 +97,12 @@ def test_own_commands_are_filled_in() -> None:
     for client in CLIENTS.values():
         if client.command:
             start = launch(client, "user", PLACES, "/opt/py", (), ())
-            lines[client.id] = " ".join(own_command_line(client.command, client.command.add, "user", start))
+            lines[client.id] = " ".join(
+                own_command_line(client, client.command, client.command.add, "user", start)
+            )
     serve = "-P -m mcp_offload serve"
-    assert lines["claude-code"] == f"claude mcp add offload -s user -- /opt/py {serve}"
+    entry = {"type": "stdio", "command": "/opt/py", "args": serve.split(), "alwaysLoad": True}
+    assert lines["claude-code"] == f"claude mcp add-json offload {json.dumps(entry)} -s user"
     assert lines["gemini"] == f"gemini mcp add -s user offload /opt/py -- {serve}"
     assert lines["cline"] == f"cline mcp install offload --yes -- /opt/py {serve}"
     assert all("$" not in line for line in lines.values())
