@@ -15,15 +15,23 @@ _PLACE: Final = re.compile(
 _ERROR: Final = re.compile(r"^(?P<severity>Error|Fatal Error|Warning|Internal Error): (?P<message>.*)$")
 
 
+# Source: libgfortran's runtime/error.c.
+_AT: Final = re.compile(r"^At line (?P<line>\d+) of file (?P<file>\S.*?)(?: \(unit .*)?$")
+_RUNTIME: Final = re.compile(r"^Fortran runtime error: (?P<message>.*)$")
+
+
 class Fortran:
     """Joins a place with the error that follows it."""
 
     def __init__(self) -> None:
         self._account = Collector()
         self._place: tuple[int, str, int, int] | None = None
+        self._at: tuple[int, str, int] | None = None
 
     def feed(self, number: int, text: str) -> int:
         """Take a place or an error."""
+        if (at := _AT.match(text)) or _RUNTIME.match(text):
+            return self._runtime(number, text, at)
         place = _PLACE.match(text)
         if place:
             self._place = (number, place["file"], whole(place["line"]), whole(place["column"]))
@@ -43,11 +51,32 @@ class Fortran:
         self._account.close()
         return 0
 
+    def _runtime(self, number: int, text: str, at: re.Match[str] | None) -> int:
+        """What a program stopped with; the place, where known, stands on the line before."""
+        if at is not None:
+            self._at = (number, at["file"], whole(at["line"]))
+            return 1
+        start, file, line = self._at if self._at and self._at[0] == number - 1 else (number, "", 0)
+        self._at = None
+        name = "Fortran runtime error"
+        self._account.open(
+            Draft(name, "crash", file, line or None, text, number, "gfortran", start=start, end=number)
+        )
+        self._account.close()
+        return 0
+
     def finish(self, last: int) -> Findings:
         """Errors as counted."""
         return self._account.findings()
 
 
 FAMILY: Final = Family(
-    "gfortran", Group.BUILD, (r"^[^\s:][^:]*\.(?:[fF](?:\d\d|or|pp|tn)?|inc):\d+:\d+:$",), Fortran
+    "gfortran",
+    Group.BUILD,
+    (
+        r"^[^\s:][^:]*\.(?:[fF](?:\d\d|or|pp|tn)?|inc):\d+:\d+:$",
+        r"^Fortran runtime error: ",
+        r"^At line \d+ of file ",
+    ),
+    Fortran,
 )

@@ -15,6 +15,11 @@ _WORDS: Final = re.compile(
     r"mkdir|ls|cat|chmod|sed|patch|sudo|conda|gpg|ERR!)(?:\[\w+\])?: ?(?:\(\d+\) )?|"
     r"(?P<bang>\[!\]) )(?P<message>\S.*)$"
 )
+# Source: dash, bash and zsh of a command that is not there.
+_MISSING: Final = re.compile(
+    r"^(?:\S+: (?:line \d+: |\d+: )?|zsh: (?:\d+: )?)(?P<message>(?:\S+: (?:command )?not found"
+    r"|command not found: \S+))$"
+)
 _EXIT: Final = re.compile(
     r"(?i)\bexit(?:ed)?(?: with)?(?: error)?(?:[ -](?:code|status))[: ]*-?[1-9]"
     r"|^##\[error\]|^\++ exit [1-9]|^ERROR: Job failed|"
@@ -37,7 +42,7 @@ class LastWords:
 
     def feed(self, number: int, text: str) -> int:
         """Take an error line, or one of the few below it."""
-        found = _WORDS.match(text)
+        found = _WORDS.match(text) or _MISSING.match(text)
         if found and not _PARTIAL.match(found["message"]):
             self._last = (number, found["message"].strip(), text.strip())
             self._after = 0
@@ -82,6 +87,8 @@ FAMILY: Final = Family(
         r"^(?:curl|wget|ssh|scp|rsync|tar|helm|kubectl|cp|mv|rm|mkdir|ls|cat|chmod|sed|patch"
         r"|sudo|gpg|conda): ",
         r"^\[!\] ",
+        r": (?:command )?not found$",
+        r"^zsh: (?:\d+: )?command not found: ",
     ),
     LastWords,
 )

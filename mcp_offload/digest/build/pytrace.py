@@ -80,6 +80,10 @@ class _Chain:
     verdict: str
 
 
+# A frame of pytest before it has a session: a broken plugin, option or conftest. Source: _pytest/config.
+_PYTEST_STARTS: Final = ", in _prepareconfig"
+
+
 class PythonTrace:
     """The last exception of a chain is the failure; members of a group are listed beside it."""
 
@@ -166,9 +170,7 @@ class PythonTrace:
             name = f"{name} (group member {trace.member})"
         elif trace.chained:
             name = f"{name} (final exception)"
-        kind_of = "target" if _WRAPPER.search(text) else "crash"
-        if _EXHAUSTED.search(text):
-            name, kind_of = "disk full" if "No space" in text else "oom", "resource"
+        name, kind_of = self._sort(trace, name, text)
         failure = Draft(
             name,
             kind_of,
@@ -189,6 +191,15 @@ class PythonTrace:
             self._last = failure
             self._chain = 0
             self._watch, self._ended, self._softened = number, False, False
+
+    def _sort(self, trace: _Trace, name: str, text: str) -> tuple[str, str]:
+        """Name and kind of what a traceback tells: a resource ran out, pytest could not start, a crash."""
+        if _EXHAUSTED.search(text):
+            return "disk full" if "No space" in text else "oom", "resource"
+        if any(_PYTEST_STARTS in row for row in trace.rows):
+            self._account.tools.setdefault("pytest")
+            return f"pytest start: {name}", "error"
+        return name, "target" if _WRAPPER.search(text) else "crash"
 
     def _add_member(self, failure: Failure, member: str) -> None:
         """Of a member's own chain the last exception counts; equal members count once."""
@@ -295,7 +306,8 @@ class PythonTrace:
         if not found.tools:
             return found
         found.totals = {"errors": self._finals} if self._finals else {}
-        found.verdict = Verdict.FAILED if found.failures else Verdict.UNKNOWN
+        broken = all(item.kind == "error" for item in found.failures)
+        found.verdict = Verdict.UNKNOWN if not found.failures else Verdict.ERROR if broken else Verdict.FAILED
         if soft:
             first = soft[0]
             found.notes.append(

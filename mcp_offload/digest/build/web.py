@@ -42,6 +42,7 @@ _VITE: Final = re.compile(
     r"^(?:error during build:|x Build failed|\u2717 Build failed|\[vite\]: Rollup failed"
     r"|RollupError: )\s*(?P<message>.*)$"
 )
+_COUNTED: Final = re.compile(r"^Build failed with \d+ errors?:$")
 _VITE_FILE: Final = re.compile(r"^file: (?P<file>\S+?)(?::(?P<line>\d+):(?P<column>\d+))?$")
 _NEXT: Final = re.compile(r"^Failed to compile\.?$")
 _NEXT_AT: Final = re.compile(
@@ -141,6 +142,9 @@ class Web:
                 self._account.close()
                 return 0
             return _LINES
+        if draft.tool == "vite" and _COUNTED.match(draft.message):
+            self._says(number, text, draft)
+            draft.name = plain(draft.message)
         if draft.tool == "webpack":
             if self._webpack:
                 self._webpack = False

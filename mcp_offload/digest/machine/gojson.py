@@ -18,6 +18,7 @@ _PLACE: Final = re.compile(
 )
 _FRAME: Final = re.compile(r"^\t(?P<file>/\S+\.go):(?P<line>\d+)(?: \+0x|$)")
 _NOISE: Final = re.compile(r"^\s*(?:=== |--- |FAIL|PASS|ok  |exit status|\?  |coverage:|# |testing: )")
+_TELLING: Final = re.compile(r"(?i)\b(?:got|want|expected|error|fail|mismatch|unexpected|panic)|!=")
 _PANIC: Final = re.compile(r"^(?:panic: |fatal error: |WARNING: DATA RACE|SIG[A-Z]+: )")
 
 
@@ -37,6 +38,7 @@ class _Case:
     def decisive(self) -> tuple[int, str, str | None, int | None, int | None] | None:
         """Line number, message and place of what says most: a panic, else the first placed line."""
         chosen: tuple[int, str, str | None, int | None, int | None] | None = None
+        telling = False
         for at, (number, text) in enumerate(self.lines):
             if _PANIC.match(text.strip()):
                 for _, later in self.lines[at:]:
@@ -46,7 +48,8 @@ class _Case:
                         return number, message, frame["file"], whole(frame["line"]), None
                 return number, text.strip().removesuffix(" [recovered]"), None, None, None
             found = _PLACE.match(text)
-            if found and chosen is None:
+            if found and (chosen is None or (not telling and _TELLING.search(text))):
+                telling = _TELLING.search(text) is not None
                 column = whole(found["column"]) if found["column"] else None
                 chosen = number, found["message"] or text.strip(), found["file"], whole(found["line"]), column
         if chosen is None and self.lines:
@@ -67,8 +70,7 @@ class GoJson:
         self._failed_in: set[str] = set()
         self._unlisted = 0
         self._seen = False
-        self._first = 0
-        self._last = 0
+        self._owned: list[Lines] = []
 
     def feed(self, number: int, text: str) -> int:
         """Take one event."""
@@ -79,8 +81,8 @@ class GoJson:
         action = text_of(event, "Action")
         if not action:
             return 0
-        self._seen, self._last = True, number
-        self._first = self._first or number
+        self._seen = True
+        self._own(number)
         package, test = text_of(event, "Package"), text_of(event, "Test")
         if action == "build-output":
             self._build_output(number, text_of(event, "Output"))
@@ -91,6 +93,13 @@ class GoJson:
         elif action in ("run", "start"):
             self._case(package, test, number)
         return 0
+
+    def _own(self, number: int) -> None:
+        """Lines between events are not the events': the compiler's errors stand there before Go 1.24."""
+        if self._owned and number == self._owned[-1].end + 1:
+            self._owned[-1] = Lines(self._owned[-1].start, number)
+        elif len(self._owned) < 500:
+            self._owned.append(Lines(number, number))
 
     def _case(self, package: str, test: str, number: int) -> _Case:
         self._open.add(package)
@@ -157,7 +166,7 @@ class GoJson:
             failures=failures,
             totals=dict(self._counts),
             verdict=verdict,
-            owned=[Lines(self._first, self._last)],
+            owned=self._owned,
             notes=notes,
             tests=self._tests,
             unlisted=self._unlisted,

@@ -28,12 +28,19 @@ _TELLING: Final = re.compile(
     r"|could not find"
 )
 
+_GTEST: Final = re.compile(r": Failure$")
+_OWN: Final = re.compile(
+    r"^(?:Test command|Working Directory|Test timeout computed to be|Environment variables): ?"
+)
+
 _Detail = tuple[str | None, int | None, str, int]
 
 
 def _told(number: int, text: str, known: _Detail | None) -> _Detail | None:
     """The line that says most: the first with a place, else the first that speaks of an error."""
-    if known is not None and known[1] is not None:
+    if known is not None and number - known[3] <= 4 and _GTEST.search(known[2].split(" Expected")[0][:300]):
+        return known if not text.strip() else (*known[:2], f"{known[2]} {text.strip()}"[:300], known[3])
+    if (known is not None and known[1] is not None) or _OWN.match(text):
         return known
     if found := _LOCATED.search(text[:1000]):
         return found["file"], int(found["line"]), text.strip(), number

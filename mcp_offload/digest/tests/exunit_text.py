@@ -24,7 +24,7 @@ _COUNTS: Final = re.compile(
     r"(?: \(\d+ excluded\))?$"
 )
 _ALL: Final = re.compile(r"(\d+) (doctest|propert|feature|test)")
-_TIME: Final = re.compile(r"^Finished in (?P<time>[\d.]+) seconds?(?: \([\d.]+s async.*\))?$")
+_TIME: Final = re.compile(r"^Finished in (?P<time>[\d.]+) seconds?(?: \([\d.]+s .*\))?$")
 
 
 class ExunitText:

@@ -10,7 +10,9 @@ from ..model import Lines, Section, Verdict
 from .counts import add, pairs, seconds, worst
 from .jsblock import JsBlock
 
-_FILE: Final = re.compile(r"^ ?(?P<word>PASS|FAIL|RUNS) +(?!.* > )(?P<rest>.*?)(?P<file>[^\s()]+\.[\w]+)(?: \(.*\))?$")
+_FILE: Final = re.compile(
+    r"^ ?(?P<word>PASS|FAIL|RUNS) +(?!.* > )(?P<rest>.*?)(?P<file>[^\s()]+\.[\w]+)(?: \(.*\))?$"
+)
 _WORDS: Final = frozenset(("PASS", "FAIL", "RUNS"))
 _UNPARSED: Final = "Jest encountered an unexpected token"
 _SYNTAX: Final = re.compile(r"^    (?P<text>SyntaxError: (?P<file>\S+): .*\((?P<line>\d+):\d+\))$")

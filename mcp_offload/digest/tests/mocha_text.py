@@ -35,6 +35,7 @@ class MochaText:
         self._unlisted = 0
         self._in_list = False
         self._again = False
+        self._ended = False
 
     def feed(self, number: int, text: str) -> int:
         """Take a line; after "N failing" everything until text at the margin."""
@@ -47,11 +48,13 @@ class MochaText:
             self._last = number
             if found["time"]:
                 self._seconds += seconds(found["time"]) or 0.0
+            self._ended = False
             self._in_list, self._next = found["word"] == "failing", 1
             return ALL if self._in_list else 3
         if not self._start:
             return 0
         if not self._in_list:
+            self._ended = self._ended or not text.strip()
             return 0 if text.strip() else 2
         if text[:1].strip() and self._over(number):
             self._close()
@@ -93,6 +96,8 @@ class MochaText:
             self._title = None
 
     def _close(self) -> None:
+        """Settle a run; only the empty line under its counts shows that no "N failing" was to come."""
+        ended = self._ended
         if not self._start:
             return
         if self._printed():
@@ -102,7 +107,7 @@ class MochaText:
         add(self._totals, counts)
         ran = counts["passed"] + counts["skipped"]
         self._verdicts.append(
-            Verdict.FAILED if counts["failed"] else Verdict.PASSED if ran else Verdict.UNKNOWN
+            Verdict.FAILED if counts["failed"] else Verdict.PASSED if ran and ended else Verdict.UNKNOWN
         )
         if len(self._owned) < 500:
             self._owned.append(Lines(self._start, self._last))
