@@ -23,6 +23,13 @@ from mcp_offload.cli.examples import DESCRIPTIONS, EXAMPLES
 from mcp_offload.cli.main import error_code
 from mcp_offload.cli.parser import build_parser
 from mcp_offload.settings import Settings
+from serving import errors as serving_errors
+from serving.cli import main as serving_main
+from serving.cli import parser as serving_parser
+from serving.profile.catalog import gpus, shipped_models
+from serving.profile.fields import FIELDS
+from serving.profile.load import load_profile, shipped_profiles
+from serving.profile.model import Profile, Speculation
 
 REFERENCE = Path(__file__).resolve().parent
 NOTICE = "<!-- Written by `make docs`; edit the code instead. -->\n\n"
@@ -57,6 +64,8 @@ def pages() -> dict[str, str]:
         "cli.md": NOTICE + cli_page(),
         "errors.md": NOTICE + errors_page(),
         "json.md": NOTICE + json_page(),
+        "serving-cli.md": NOTICE + serving_cli_page(),
+        "serving-profile.md": NOTICE + serving_profile_page(),
         "settings.md": NOTICE + settings_page(),
         "tools.md": NOTICE + tools_page(),
     }
@@ -228,6 +237,94 @@ def json_page() -> str:
     parts.append("## Facts of cards\n\nThe names in `facts` of a `CardResult`.\n")
     parts.append("| fact | meaning |\n|---|---|")
     parts += [f"| `{name}` | {_cell(meaning)} |" for name, meaning in FACTS.items()]
+    return "\n".join(parts) + "\n"
+
+
+# --- serving ------------------------------------------------------------------------------------
+
+
+def serving_cli_page() -> str:
+    parser = serving_parser.build_parser()
+    parts = ["# Command line of serving\n", serving_parser.DESCRIPTION + "\n"]
+    parts.append("## Exit statuses\n\n| status | meaning |\n|---|---|")
+    for line in serving_parser.EXIT_STATUSES.splitlines()[1:]:
+        status, meaning = line.split(maxsplit=1)
+        parts.append(f"| {status} | {meaning} |")
+    parts.append(
+        "\nWith `--json` a failure is an object on standard output,\n"
+        '`{"error": {"type": ..., "message": ..., "alternatives": [...]}}`.\n'
+    )
+    parts.append("## Errors\n\n| type | class | exit status | meaning |\n|---|---|---|---|")
+    for cls in _serving_tree(serving_errors.ServingError):
+        status = 2 if issubclass(cls, serving_errors.ServingUsageError) else 1
+        meaning = _cell(_prose(cls.__doc__ or "").split("\n\n")[0])
+        parts.append(f"| `{serving_main.error_code(cls)}` | `{cls.__name__}` | {status} | {meaning} |")
+    parts.append("\n## Options of every command\n\nThey stand before or after the command.\n")
+    parts.append(_options(parser, global_only=True) + "\n")
+    commands = next(action for action in parser._actions if action.dest == "command")
+    choices = cast("dict[str, argparse.ArgumentParser]", commands.choices)
+    for command in serving_parser.COMMANDS:
+        parts.append(f"## {command.name}\n\n{command.description}\n")
+        parts += _serving_options(choices[command.name], command.name)
+        parts.append("```sh\n" + "\n".join(command.examples) + "\n```\n")
+    parts.append("## What plans know\n")
+    parts.append("Models: " + ", ".join(f"`{name}`" for name in shipped_models()) + ".\n")
+    parts.append(
+        "| GPU | | memory, bytes | bandwidth, B/s | bf16, FLOP/s | FP8, FLOP/s |\n|---|---|---|---|---|---|"
+    )
+    for gpu in gpus().values():
+        fp8 = f"{gpu.fp8_flops:.4g}" if gpu.fp8_flops else "none"
+        bandwidth = f"{gpu.bandwidth_bytes_per_second:.4g}"
+        peaks = f"{bandwidth} | {gpu.bf16_flops:.4g} | {fp8}"
+        parts.append(f"| `{gpu.name}` | {gpu.title} | {gpu.memory_bytes:.4g} | {peaks} |")
+    return "\n".join(parts) + "\n"
+
+
+def _serving_options(parser: argparse.ArgumentParser, title: str) -> Iterator[str]:
+    """The arguments of a command, and of the commands below it."""
+    if options := _options(parser, global_only=False):
+        yield options + "\n"
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for name, below in cast("dict[str, argparse.ArgumentParser]", action.choices).items():
+                yield f"### {title} {name}\n"
+                yield from _serving_options(below, f"{title} {name}")
+
+
+def _serving_tree(
+    cls: type[serving_errors.ServingError],
+) -> Iterator[type[serving_errors.ServingError]]:
+    for child in sorted(cls.__subclasses__(), key=lambda c: c.__name__):
+        if child.__module__ == serving_errors.__name__:
+            yield child
+            yield from _serving_tree(child)
+
+
+def serving_profile_page() -> str:
+    parts = ["# Profiles\n"]
+    parts.append(
+        "A profile is a TOML file of these fields. `[speculation]` and `[notes]` are tables; a note is the"
+    )
+    parts.append("reason for a field, where it is not the one given here. An unknown field is an error.\n")
+    parts.append(
+        "| field | unit | default | meaning | why it is set | vLLM's option |\n|---|---|---|---|---|---|"
+    )
+    meanings = _attributes(Profile)
+    for field in fields(Profile):
+        known = FIELDS[field.name]
+        default = "" if field.default is MISSING else f"`{field.default!r}`"
+        flag = f"`{known.flag}`" if known.flag else ""
+        why = _cell(f"{known.why} ({known.source})" if known.source else known.why)
+        parts.append(
+            f"| `{field.name}` | {known.unit} | {default} | {_cell(meanings[field.name])} | {why} | {flag} |"
+        )
+    parts.append("\n## speculation\n\n| field | default | meaning |\n|---|---|---|")
+    meanings = _attributes(Speculation)
+    for field in fields(Speculation):
+        default = "" if field.default is MISSING else f"`{field.default!r}`"
+        parts.append(f"| `{field.name}` | {default} | {_cell(meanings[field.name])} |")
+    parts.append("\n## Shipped\n\n| profile | |\n|---|---|")
+    parts += [f"| `{name}` | {_cell(load_profile(name).summary)} |" for name in shipped_profiles()]
     return "\n".join(parts) + "\n"
 
 
