@@ -48,13 +48,14 @@ async def serving(settings: Settings, **changes: Any) -> AsyncIterator[str]:
     http = HttpSettings(**{"host": "127.0.0.1", "port": 0, "grace_seconds": 1.0, **changes})
     with open_service(settings) as service:
         server = make_server(make_app(lambda: service, settings, http), http)
-        sock = listen(http)
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(server.serve, [sock])
-            try:
-                yield f"http://127.0.0.1:{sock.getsockname()[1]}"
-            finally:
-                server.should_exit = True
+        # Closed by the server, unless that comes to grief.
+        with listen(http) as sock:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(server.serve, [sock])
+                try:
+                    yield f"http://127.0.0.1:{sock.getsockname()[1]}"
+                finally:
+                    server.should_exit = True
 
 
 @asynccontextmanager

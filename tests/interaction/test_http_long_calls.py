@@ -1,0 +1,124 @@
+"""What takes long over HTTP: it reports progress, stops when it is cancelled, and ends with the server."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+import psutil
+import pytest
+from mcp import Client
+
+from mcp_offload.settings import GIB, MIB, Settings
+from mcp_offload.wire import work
+from tests.interaction.harness import MODES, Mode, call, settings_in, text_of
+from tests.interaction.http_harness import client_of, serving
+from tests.interaction.requirements import covers
+
+pytestmark = pytest.mark.anyio
+EACH_MODE = pytest.mark.parametrize("mode", MODES)
+LINE = b"2026-11-30T12:00:00Z worker 7 finished unit 123456 without any complaint whatever\n"
+ENDLESS = ["sh", "-c", "echo ready; sleep 1000 & setsid sleep 1000 & wait"]
+
+
+@pytest.fixture
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    """Progress is told from the start, so that nothing has to be huge to take long enough."""
+    monkeypatch.setattr(work, "PROGRESS_AFTER_SECONDS", 0.01)
+    monkeypatch.setattr(work, "PROGRESS_EVERY_SECONDS", 0.01)
+    return settings_in(tmp_path)
+
+
+def _long_log(settings: Settings) -> None:
+    (Path(settings.base_dir) / "build.log").write_bytes(LINE * (24 * MIB // len(LINE)) + b"error: no rule\n")
+
+
+@covers("progress")
+@EACH_MODE
+async def test_storing_digesting_and_searching_report_progress(settings: Settings, mode: Mode) -> None:
+    _long_log(settings)
+    seen: list[tuple[float, float | None]] = []
+
+    async def note(done: float, total: float | None, message: str | None) -> None:
+        seen.append((done, total))
+
+    async with serving(settings) as base, client_of(base, mode) as client:
+        for tool, arguments, expected in (
+            ("store_artifact", {"source": "build.log"}, "l1 build.log"),
+            ("outline_handle", {"handle": "l1"}, "no rule"),
+            ("search_handles", {"pattern": "un[a-z]* nothing|no r.le", "handles": ["l1"]}, "no rule"),
+        ):
+            seen.clear()
+            result = await client.call_tool(tool, arguments, progress_callback=note)
+            assert expected in text_of(result)
+            steps = [done for done, _ in seen]
+            assert steps, tool
+            assert steps == sorted(set(steps)), tool
+            assert all(total is None or done <= total for done, total in seen), tool
+
+
+@asynccontextmanager
+async def cancelling(client: Client, tool: str, **arguments: Any) -> AsyncIterator[None]:
+    """Call a tool; the block runs once the call has reported progress, and its end cancels the call."""
+    told = anyio.Event()
+
+    async def note(done: float, total: float | None, message: str | None) -> None:
+        told.set()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(partial(client.call_tool, tool, arguments, progress_callback=note))
+        await told.wait()
+        yield
+        tasks.cancel_scope.cancel()
+
+
+@covers("cancel")
+@EACH_MODE
+async def test_a_cancelled_store_leaves_nothing(settings: Settings, mode: Mode) -> None:
+    with (Path(settings.base_dir) / "huge.bin").open("wb") as file:
+        file.truncate(2 * GIB)
+    async with serving(settings) as base, client_of(base, mode) as client:
+        async with cancelling(client, "store_artifact", source="huge.bin"):
+            assert _is_read("huge.bin")
+        while _is_read("huge.bin"):
+            await client.list_tools()
+        assert "huge.bin" not in await call(client, "list_artifacts")
+
+
+def _is_read(name: str) -> bool:
+    return any(Path(file.path).name == name for file in psutil.Process().open_files())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks for processes below the server")
+@covers("cancel")
+@EACH_MODE
+async def test_a_cancelled_command_ends_with_all_it_started(tmp_path: Path, mode: Mode) -> None:
+    settings = settings_in(tmp_path, run_allow=("sh",), run_environment={"PATH": "/usr/bin:/bin"})
+    async with serving(settings) as base, client_of(base, mode) as client:
+        started: list[psutil.Process] = []
+        async with cancelling(client, "run_command", command=ENDLESS, wait_seconds=1000):
+            while len(started) < 2:
+                started = [one for one in psutil.Process().children(recursive=True) if _name(one) == "sleep"]
+                await client.list_tools()
+        while any(map(_lives, started)):
+            await client.list_tools()
+        assert "ready" in await call(client, "read_handle", handles=["l1"])
+
+
+def _lives(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def _name(process: psutil.Process) -> str:
+    try:
+        return process.name()
+    except psutil.NoSuchProcess:
+        return ""
