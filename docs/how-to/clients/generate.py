@@ -13,7 +13,9 @@ from pathlib import Path
 from urllib.parse import quote
 
 from mcp_offload.install import CLIENTS, Client, Launch, Places, Scope, launch, snippet
+from mcp_offload.install.document import Put, edited
 from mcp_offload.install.entries import own_command_line
+from mcp_offload.install.hooks import HOOKS, hook_files
 from mcp_offload.install.model import READ_ONLY_TOOLS
 from mcp_offload.install.places import fill
 
@@ -58,7 +60,8 @@ def index() -> str:
 
 `--dry-run` shows the difference and writes nothing, `--print` prints the entry alone, `--scope` chooses where
 it goes, `--approve-reads` lets the tools that only read run without asking, where the client has a setting
-for that. `mcp-offload uninstall CLIENT` undoes it: a file that was not changed since becomes what it was,
+for that, `--hooks` has long output of its commands offloaded ([how](../../explanation/hooks.md)).
+`mcp-offload uninstall CLIENT` undoes it: a file that was not changed since becomes what it was,
 byte for byte, otherwise the entry alone is taken out. A file that cannot be read is never written to.
 
 {table}
@@ -91,6 +94,8 @@ def page(client: Client) -> str:
     if client.id in LIMITS:
         parts += ["## Long replies", LIMITS[client.id]]
     parts += ["## Approval", _approval(client)]
+    if client.id in HOOKS:
+        parts += ["## Hooks", _hooks(client, start)]
     if client.command:
         parts += ["## By its own command", _own(client, start)]
     return "\n\n".join(parts) + "\n"
@@ -129,6 +134,29 @@ def _approval(client: Client) -> str:
     else:
         where = "in the entry"
     return f"`--approve-reads` allows {tools} {where}."
+
+
+def _hooks(client: Client, start: Launch) -> str:
+    hooks = HOOKS[client.id]
+    how = (
+        "sends the output of builds and tests through `mcp-offload capture`, whatever the model runs"
+        if hooks.way == "rewrite"
+        else "replaces the long output of builds and tests by its digest, whatever the model runs"
+    )
+    (file, *_) = hook_files(client, client.scopes[0], LINUX, start)
+    shown = file.text if file.path.endswith(".js") else ""
+    text = shown or edited("json", file.text.encode(), [Put(*item) for item in file.items]).decode()
+    note = f" {hooks.note}" if hooks.note else ""
+    if shown:
+        return (
+            f"`mcp-offload install {client.id} --hooks` {how}: it puts a plugin into `{file.path}`.{note}\n\n"
+            "[Hooks](../../explanation/hooks.md) tells what is offloaded and what stays as it is."
+        )
+    return (
+        f"`mcp-offload install {client.id} --hooks` {how}. In `{file.path}` stands then:{note}\n\n"
+        f"```json\n{text}```\n\n"
+        "[Hooks](../../explanation/hooks.md) tells what is offloaded and what stays as it is."
+    )
 
 
 def _own(client: Client, start: Launch) -> str:
