@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import uvicorn
 
-    from serving.gateway import RecordFile
+    from serving.gateway.recording import RecordFile
     from serving.middleware import GateSettings
 
 KEYS_VARIABLE: Final = "MCP_OFFLOAD_GATE_KEYS"
@@ -84,7 +84,10 @@ def _run(args: argparse.Namespace, context: Context) -> int:
     try:
         import uvicorn
 
-        from serving.gateway import Forward, Front, Keys, RecordFile
+        from serving.gateway.forward import Forward
+        from serving.gateway.front import Front
+        from serving.gateway.keys import Keys
+        from serving.gateway.recording import RecordFile
         from serving.middleware import TENANT, LeaseMiddleware
         from serving.middleware.status import metrics_page, status
     except ImportError as error:

@@ -8,12 +8,13 @@ from typing import Final
 
 from serving import __version__
 from serving.cli.command import Command
+from serving.cli.connect import COMMAND as CONNECT
 from serving.cli.gate import COMMAND as GATE
 from serving.cli.keys import COMMAND as KEYS
 from serving.cli.plan import PLAN
 from serving.cli.profile import PROFILE
 
-COMMANDS: Final[tuple[Command, ...]] = (PLAN, PROFILE, GATE, KEYS)
+COMMANDS: Final[tuple[Command, ...]] = (PLAN, PROFILE, GATE, KEYS, CONNECT)
 """Every subcommand, in the order of ``--help``. Their modules import what is heavy when they run."""
 
 DESCRIPTION: Final = """Serve coding agents from one node with vLLM, bounded by what its KV cache holds.

@@ -1,10 +1,6 @@
-"""The reverse proxy before an engine: forwarding, keys, and the gate's own pages."""
+"""The reverse proxy before an engine: forwarding, keys, and the gate's own pages.
+
+Nothing is imported here: what forwards needs the extra ``gate``, what tells of clients and keys does not.
+"""
 
 from __future__ import annotations
-
-from serving.gateway.forward import Forward
-from serving.gateway.front import Front
-from serving.gateway.keys import Key, Keys
-from serving.gateway.recording import RecordFile
-
-__all__ = ["Forward", "Front", "Key", "Keys", "RecordFile"]

@@ -31,6 +31,7 @@ class FakeEngine:
     left: int = 0
     hold: asyncio.Event | None = None
     began: asyncio.Event = field(default_factory=asyncio.Event)
+    idle: asyncio.Event = field(default_factory=asyncio.Event)
     chunks: list[bytes] | None = None
 
     async def __call__(
@@ -87,6 +88,7 @@ class FakeEngine:
         self.running += 1
         self.most = max(self.most, self.running)
         self.began.set()
+        self.idle.clear()
         leaving = asyncio.ensure_future(receive())
         holding = asyncio.ensure_future(self.hold.wait() if self.hold else asyncio.sleep(0))
         try:
@@ -105,6 +107,8 @@ class FakeEngine:
             raise
         finally:
             self.running -= 1
+            if not self.running:
+                self.idle.set()
             for task in (leaving, holding):
                 task.cancel()
             await asyncio.gather(leaving, holding, return_exceptions=True)

@@ -11,7 +11,7 @@ from typing import Any
 import aiohttp
 import uvicorn
 
-from serving.gateway import Forward
+from serving.gateway.forward import Forward
 from tests.unit.serving.driving import ask, chat, run, send, until
 from tests.unit.serving.engine import FakeEngine, events
 
@@ -60,8 +60,7 @@ def test_a_client_that_leaves_ends_the_engines_request() -> None:
             await engine.began.wait()
             exchange.gone.set()
             await task
-            while engine.running:
-                await asyncio.sleep(0.001)
+            await engine.idle.wait()
             assert engine.left == 1
             await forward.close()
 

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from serving.errors import ServingUsageError
-from serving.gateway import Front, Keys
 from serving.gateway import keys as key_file
+from serving.gateway.front import Front
+from serving.gateway.keys import Keys
 from tests.unit.serving.driving import ask, chat, run
 from tests.unit.serving.engine import FakeEngine
 
