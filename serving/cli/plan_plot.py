@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from serving.errors import MissingExtraError, ServingUsageError
-from serving.plan.plan import Plan
+from serving.plan.plan import DEPTHS_TOKENS, Plan
 
 _ENDINGS = (".svg", ".png", ".pdf")
 
@@ -39,14 +39,17 @@ def write_plot(plan: Plan, path: str) -> None:
     agents.set(xscale="log", yscale="log", xlabel="context of each agent, tokens", ylabel="agents")
     velocity.plot(depths, [row.alone_bound for row in rows], ls="--", label="alone, bound")
     velocity.plot(depths, [row.alone for row in rows], marker="o", label="alone, expected")
-    velocity.plot(depths, [row.full for row in rows], marker="s", label="full, expected")
+    engine, decoding = plan.chosen.engine, max(1.0, plan.chosen.agents_per_pool * request.assume.busy)
+    loaded = [engine.velocity(decoding, depth) for depth in depths]
+    velocity.plot(depths, loaded, marker="s", label=f"with {request.load.agents} agents, expected")
     velocity.axhline(request.load.floor_tokens_per_second, color="grey", lw=1, label="floor")
     velocity.set(
         xscale="log", xlabel="context of each agent, tokens", ylabel="tokens per second of one stream"
     )
     velocity.set_ylim(bottom=0)
     for axes in (agents, velocity):
-        axes.set_xticks(depths, [f"{depth / 1000:g}k" for depth in depths])
+        axes.set_xticks(DEPTHS_TOKENS, [f"{depth // 1000}k" for depth in DEPTHS_TOKENS])
+        axes.set_xlim(depths[0] * 0.8, depths[-1] * 1.25)
         axes.minorticks_off()
         axes.grid(alpha=0.3)
         axes.legend()
