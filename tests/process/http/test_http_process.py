@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import json
 import re
 import signal
 import subprocess
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.interaction.requirements import covers
-from tests.process.stdio.rig import PATIENCE_SECONDS, server_command
+from tests.process.stdio.rig import ENVELOPE, PATIENCE_SECONDS, server_command
 
 pytestmark = [pytest.mark.process, pytest.mark.timeout(120)]
 
@@ -22,6 +23,24 @@ HELLO = (
     b'"capabilities":{},"clientInfo":{"name":"t","version":"1"}}}'
 )
 ACCEPT = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
+
+# The server with one tool made endless, which says so when it is stopped.
+SLOW = """
+import itertools, sys, threading
+from mcp_offload.service.facade import OffloadService
+def read(self, handles, *, max_tokens=None, session=None, monitor):
+    pause = threading.Event()
+    try:
+        for step in itertools.count(1):
+            monitor.advance(step, None)
+            pause.wait(0.01)
+    except BaseException as error:
+        print("stopped by", type(error).__name__, file=sys.stderr, flush=True)
+        raise
+OffloadService.read = read
+from mcp_offload.__main__ import main
+sys.exit(main())
+"""
 
 
 class Served:
@@ -40,8 +59,10 @@ class Served:
 
 
 @pytest.fixture
-def served(tmp_path: Path) -> Iterator[Served]:
+def served(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Served]:
     command = server_command(tmp_path, "--http", "0")
+    if hasattr(request, "param"):
+        command[1:3] = ["-c", request.param]
     process = subprocess.Popen(
         command, cwd=tmp_path, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
@@ -91,6 +112,29 @@ def test_an_open_stream_of_events_does_not_keep_it(served: Served) -> None:
     served.process.send_signal(signal.SIGTERM)
     assert served.process.wait(PATIENCE_SECONDS) == 0
     events.close()
+
+
+@covers("http-end")
+@pytest.mark.parametrize("served", [SLOW], indirect=True)
+def test_a_call_that_does_not_end_is_stopped_with_the_server(served: Served) -> None:
+    params = {
+        "name": "read_handle",
+        "arguments": {"handles": ["x"]},
+        "_meta": {**ENVELOPE, "progressToken": "t"},
+    }
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    headers = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "read_handle"}
+    calling = served.connection()
+    calling.request("POST", "/mcp", json.dumps(body), {**ACCEPT, **headers})
+    stream = calling.getresponse()
+    assert stream.headers["content-type"].startswith("text/event-stream")
+    while b"notifications/progress" not in stream.readline():
+        pass
+    served.process.send_signal(signal.SIGTERM)
+    assert served.process.wait(PATIENCE_SECONDS) == 0
+    stream.close()
+    assert served.process.stderr is not None
+    assert b"stopped by OperationCancelledError" in served.process.stderr.read()
 
 
 @covers("http-admission")
