@@ -8,13 +8,13 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from tests.clients.node import NodeEnvironment
 
-SECONDS: Final = 120
+SECONDS: Final = 240
 """The longest that one conversation may take."""
 
 
@@ -26,11 +26,13 @@ class Agent:
         id: its name for ``mcp-offload install``.
         package: its name on npm.
         program: what is started.
-        arguments: with ``{prompt}``.
+        arguments: of a conversation in which every tool of ours may run; ``{prompt}`` is filled in.
+        careful: of one in which its shell may run ``pytest`` and no other command, where it has rules.
         variables: of the environment; ``{url}`` is the model's address.
         settings: writes what is needed into the home directory, given that and the model's address.
-        shell: the names of its tool for shell commands, and which argument holds the command.
-        tool: what it makes of the name of a tool of ours; a prefix.
+        prefix: of the names that it gives our tools.
+        shell: the names of its tool for shell commands.
+        command: what its shell is called with for a command.
     """
 
     id: str
@@ -39,17 +41,27 @@ class Agent:
     arguments: tuple[str, ...]
     variables: Mapping[str, str]
     settings: Callable[[Path, str], None]
-    shell: tuple[tuple[str, ...], str] = (("bash",), "command")
-    more: Mapping[str, Any] = field(default_factory=dict)
-    tool: str = ""
+    prefix: str
+    shell: tuple[str, ...]
+    command: Callable[[str], dict[str, Any]]
+    careful: tuple[str, ...] = ()
 
-    def line(self, environment: NodeEnvironment, prompt: str) -> list[str]:
+    def line(self, node: NodeEnvironment, prompt: str, *, careful: bool = False) -> list[str]:
         """The command line of one conversation."""
-        return environment.command(self.program, *(part.format(prompt=prompt) for part in self.arguments))
+        words = self.careful if careful else self.arguments
+        return node.command(self.program, *(word.format(prompt=prompt) for word in words))
 
     def environment(self, node: NodeEnvironment, home: Path, url: str) -> dict[str, str]:
         """The variables of one conversation."""
         return node.variables(home, **{name: value.format(url=url) for name, value in self.variables.items()})
+
+
+def _plainly(command: str) -> dict[str, Any]:
+    return {"command": command}
+
+
+def _described(command: str) -> dict[str, Any]:
+    return {"command": command, "description": "as asked"}
 
 
 def _nothing(home: Path, url: str) -> None:
@@ -95,6 +107,7 @@ def _gemini(home: Path, url: str) -> None:
                 "folderTrust": {"enabled": False},
             },
             "general": {"enableAutoUpdate": False},
+            "tools": {"allowed": ["run_shell_command(pytest)"]},
             "privacy": {"usageStatisticsEnabled": False},
         },
     )
@@ -115,7 +128,7 @@ def _opencode(home: Path, url: str) -> None:
             "share": "disabled",
             "model": "loopback/scripted",
             "small_model": "loopback/scripted",
-            "permission": {"*": "allow"},
+            "permission": {"*": "allow", "bash": {"*": "deny", "pytest *": "allow", "pytest": "allow"}},
             "provider": {
                 "loopback": {
                     "npm": "@ai-sdk/openai-compatible",
@@ -135,7 +148,8 @@ AGENTS: Final = {
             id="claude-code",
             package="@anthropic-ai/claude-code",
             program="claude",
-            arguments=("-p", "{prompt}", "--allowedTools", "mcp__offload", "--output-format", "json"),
+            arguments=("-p", "{prompt}", "--allowedTools", "mcp__offload"),
+            careful=("-p", "{prompt}", "--allowedTools", "Bash(pytest:*)"),
             variables={
                 "ANTHROPIC_BASE_URL": "{url}",
                 "ANTHROPIC_API_KEY": "x",
@@ -144,38 +158,48 @@ AGENTS: Final = {
                 "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             },
             settings=_claude,
-            shell=(("Bash",), "command"),
-            tool="mcp__offload__",
+            prefix="mcp__offload__",
+            shell=("Bash",),
+            command=_described,
         ),
         Agent(
             id="codex",
             package="@openai/codex",
             program="codex",
             arguments=("exec", "--skip-git-repo-check", "{prompt}"),
+            careful=(
+                *("exec", "--skip-git-repo-check", "-s", "workspace-write"),
+                *("--dangerously-bypass-hook-trust", "{prompt}"),
+            ),
             variables={"MODEL_KEY": "x"},
             settings=_codex,
-            shell=(("shell_command", "exec_command"), "command"),
-            tool="",
+            prefix="",
+            shell=("exec_command",),
+            command=lambda command: {"cmd": command, "yield_time_ms": 30_000},
         ),
         Agent(
             id="opencode",
             package="opencode-ai",
             program="opencode",
             arguments=("run", "{prompt}"),
+            careful=("run", "{prompt}"),
             variables={"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1"},
             settings=_opencode,
-            more={"description": "as asked"},
-            tool="offload_",
+            prefix="offload_",
+            shell=("bash",),
+            command=_described,
         ),
         Agent(
             id="gemini",
             package="@google/gemini-cli",
             program="gemini",
-            arguments=("-y", "--skip-trust", "-p", "{prompt}"),
+            arguments=("-m", "gemini-2.5-flash", "-y", "--skip-trust", "-p", "{prompt}"),
+            careful=("-m", "gemini-2.5-flash", "--skip-trust", "-p", "{prompt}"),
             variables={"GOOGLE_GEMINI_BASE_URL": "{url}", "GEMINI_API_KEY": "x"},
             settings=_gemini,
-            shell=(("run_shell_command",), "command"),
-            tool="mcp_offload_",
+            prefix="mcp_offload_",
+            shell=("run_shell_command",),
+            command=_plainly,
         ),
         Agent(
             id="qwen",
@@ -184,15 +208,16 @@ AGENTS: Final = {
             arguments=("-y", "-p", "{prompt}"),
             variables={"OPENAI_BASE_URL": "{url}/v1", "OPENAI_API_KEY": "x", "OPENAI_MODEL": "scripted"},
             settings=_qwen,
-            shell=(("run_shell_command",), "command"),
-            more={"is_background": False, "description": "as asked"},
-            tool="mcp__offload__",
+            prefix="mcp__offload__",
+            shell=("run_shell_command",),
+            command=lambda command: {**_described(command), "is_background": False},
         ),
         Agent(
             id="copilot",
             package="@github/copilot",
             program="copilot",
             arguments=("-p", "{prompt}", "--allow-all-tools"),
+            careful=("-p", "{prompt}", "--allow-tool", "shell(pytest)"),
             variables={
                 "COPILOT_OFFLINE": "true",
                 "COPILOT_PROVIDER_BASE_URL": "{url}/v1",
@@ -201,8 +226,9 @@ AGENTS: Final = {
                 "COPILOT_MODEL": "scripted",
             },
             settings=_nothing,
-            more={"description": "as asked"},
-            tool="offload-",
+            prefix="offload-",
+            shell=("bash",),
+            command=_described,
         ),
     )
 }

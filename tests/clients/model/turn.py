@@ -114,10 +114,11 @@ def answer(turn: Turn, script: Sequence[Step]) -> Answer:
     for name in step.names:
         if tool := turn.tool(name):
             return Answer(tool=tool, arguments=step.arguments_for(turn))
-    searched = any(call.name in SEARCHES for call in turn.calls)
+    query = {"query": f"select:mcp__offload__{step.names[0]}"}
+    searched = any(call.name in SEARCHES and call.arguments == query for call in turn.calls)
     search = next((tool for tool in turn.tools if tool.name in SEARCHES), None)
     if search and not searched:
-        return Answer(tool=search, arguments={"query": f"select:mcp__offload__{step.names[0]}"})
+        return Answer(tool=search, arguments=query)
     return Answer(text=f"there is no tool named {' or '.join(step.names)}")
 
 
