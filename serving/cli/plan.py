@@ -43,6 +43,13 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--weights", choices=tuple(WEIGHT_FORMATS), help="how weights are stored; default: the checkpoint's"
     )
+    _add_refinements(parser)
+    parser.add_argument("--figures", action="store_true", help="print every figure with formula and source")
+    parser.add_argument("--plot", metavar="FILE", help="write a chart by depth: .svg, .png or .pdf")
+    parser.add_argument("--write-profile", metavar="FILE", help="write the settings as a profile, .toml")
+
+
+def _add_refinements(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--draft", metavar="MODEL", help="draft model to judge, named like MODEL")
     parser.add_argument(
         "--draft-tokens", type=_count, default=3, metavar="N", help="tokens it drafts a step; default 3"
@@ -68,9 +75,6 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--efficiency", type=_share, metavar="SHARE", help="of the HBM's peak while decoding; default 0.75"
     )
-    parser.add_argument("--figures", action="store_true", help="print every figure with formula and source")
-    parser.add_argument("--plot", metavar="FILE", help="write a chart by depth: .svg, .png or .pdf")
-    parser.add_argument("--write-profile", metavar="FILE", help="write the settings as a profile, .toml")
 
 
 def _run(args: argparse.Namespace, context: Context) -> int:

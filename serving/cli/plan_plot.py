@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from serving.errors import MissingExtraError, ServingUsageError
 from serving.plan.plan import DEPTHS_TOKENS, Plan
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _ENDINGS = (".svg", ".png", ".pdf")
 
@@ -23,9 +27,17 @@ def write_plot(plan: Plan, path: str) -> None:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise MissingExtraError("--plot needs matplotlib: pip install 'mcp-offload[plots]'.") from error
+    figure = Figure(figsize=(9, 4), layout="constrained")
+    _drawn(plan, figure)
+    try:
+        figure.savefig(path)  # pyright: ignore[reportUnknownMemberType]
+    except OSError as error:
+        raise ServingUsageError(f"{path} cannot be written: {error.strerror}.") from error
+
+
+def _drawn(plan: Plan, figure: Figure) -> None:
     rows = plan.depths
     depths = [row.depth_tokens for row in rows]
-    figure = Figure(figsize=(9, 4), layout="constrained")
     agents, velocity = figure.subplots(1, 2)
     request = plan.request
     figure.suptitle(  # pyright: ignore[reportUnknownMemberType]
@@ -53,7 +65,3 @@ def write_plot(plan: Plan, path: str) -> None:
         axes.minorticks_off()
         axes.grid(alpha=0.3)
         axes.legend()
-    try:
-        figure.savefig(path)  # pyright: ignore[reportUnknownMemberType]
-    except OSError as error:
-        raise ServingUsageError(f"{path} cannot be written: {error.strerror}.") from error

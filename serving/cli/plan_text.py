@@ -221,24 +221,26 @@ def as_json(plan: Plan) -> dict[str, object]:
         ],
         "kv_formats": [asdict(row) for row in plan.kv],
         "depths": [asdict(row) for row in plan.depths],
-        "speculation": [
-            {
-                "method": verdict.draft.method,
-                "tokens": verdict.draft.tokens,
-                "acceptance": verdict.draft.acceptance,
-                "alone": verdict.alone,
-                "loaded": verdict.loaded,
-                "agents_in_memory": verdict.agents_in_memory,
-                "agents_without": verdict.agents_without,
-                "break_even_acceptance": verdict.break_even_acceptance,
-                "pays": verdict.pays(plan.chosen.agents_per_pool),
-            }
-            for verdict in plan.speculation
-        ],
+        "speculation": [_verdict(plan, verdict) for verdict in plan.speculation],
         "advice": asdict(plan.advice) | {"occupancy": _finite(plan.advice.occupancy)},
         "figures": [asdict(figure) for figure in plan.figures],
         "argv": engine_argv(plan.profile),
         "reasons": {flag.words[0]: flag.why for flag in engine_flags(plan.profile)},
+    }
+
+
+def _verdict(plan: Plan, verdict: SpeculationVerdict) -> dict[str, object]:
+    return {
+        "method": verdict.draft.method,
+        "tokens": verdict.draft.tokens,
+        "acceptance": verdict.draft.acceptance,
+        "acceptance_measured": plan.request.acceptance_measured,
+        "alone": verdict.alone,
+        "loaded": verdict.loaded,
+        "agents_in_memory": verdict.agents_in_memory,
+        "agents_without": verdict.agents_without,
+        "break_even_acceptance": verdict.break_even_acceptance,
+        "pays": verdict.pays(plan.chosen.agents_per_pool),
     }
 
 

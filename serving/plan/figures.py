@@ -28,6 +28,7 @@ def figures(request: Request, chosen: Candidate) -> tuple[Figure, ...]:
     """All figures of the chosen topology under the load."""
     return (
         *_memory(request, chosen),
+        *_sequence(request, chosen.engine),
         *_velocity(request, chosen),
         *_prefill(request, chosen.engine),
         *_hardware(request),
@@ -39,22 +40,8 @@ def _computed(name: str, value: float, unit: str, formula: str, source: str = ""
     return Figure(name, value, unit, Basis.COMPUTED, formula, source)
 
 
-def _memory(request: Request, chosen: Candidate) -> Iterator[Figure]:
-    engine, depth = chosen.engine, request.load.depth_tokens
-    parameters, sequence = request.model.architecture.parameters, engine.sequence
-    config = request.model.source
-    yield _computed(
-        "parameters", parameters.total, "parameters", "sum over the layers of its config.json", config
-    )
-    yield _computed(
-        "active_parameters", parameters.active, "parameters", "what one token is multiplied with", config
-    )
-    yield _computed(
-        "weight_bytes",
-        engine.weight_bytes,
-        "B per pool",
-        f"parameters x bytes of {request.model.weights.name}; embedding, head and norms in 16 bits",
-    )
+def _sequence(request: Request, engine: Engine) -> Iterator[Figure]:
+    depth, sequence = request.load.depth_tokens, engine.sequence
     yield _computed(
         "kv_bytes_per_token",
         sequence.per_token,
@@ -73,6 +60,24 @@ def _memory(request: Request, chosen: Candidate) -> Iterator[Figure]:
         "B per pool",
         "linear layers x (recurrent + convolution state) x copies; 2 copies with prefix caching",
         "MambaSpec of vLLM 0.33.0",
+    )
+
+
+def _memory(request: Request, chosen: Candidate) -> Iterator[Figure]:
+    engine = chosen.engine
+    parameters = request.model.architecture.parameters
+    config = request.model.source
+    yield _computed(
+        "parameters", parameters.total, "parameters", "sum over the layers of its config.json", config
+    )
+    yield _computed(
+        "active_parameters", parameters.active, "parameters", "what one token is multiplied with", config
+    )
+    yield _computed(
+        "weight_bytes",
+        engine.weight_bytes,
+        "B per pool",
+        f"parameters x bytes of {request.model.weights.name}; embedding, head and norms in 16 bits",
     )
     yield _computed(
         "pool_bytes",

@@ -27,6 +27,13 @@ def check(request: Request, others: Iterable[Gpu] = ()) -> None:
         ServingUsageError: the depth is beyond what the model was made for.
         DoesNotFitError: not one agent fits, or none reaches the velocity floor.
     """
+    refusal = _refusal(request)
+    if refusal:
+        raise DoesNotFitError(refusal, alternatives=list(alternatives(request, others)))
+
+
+def _refusal(request: Request) -> str:
+    """Why nothing can run; empty where something can."""
     load, longest = request.load, request.model.architecture.max_positions
     if load.depth_tokens > longest:
         raise ServingUsageError(
@@ -37,30 +44,28 @@ def check(request: Request, others: Iterable[Gpu] = ()) -> None:
     where = f"{request.gpus} x {request.gpu.title}"
     if not any(candidate.weights_fit for candidate in found):
         need = found[0].engine.weight_bytes / 1e9
-        raise DoesNotFitError(
+        return (
             f"The weights of {request.model.name} alone, {need:.1f} GB in {request.model.weights.name},"
-            f" leave no room for a KV cache on {where}.",
-            alternatives=list(alternatives(request, others)),
+            f" leave no room for a KV cache on {where}."
         )
     if all(candidate.in_memory == 0 for candidate in found):
         roomiest = max(found, key=lambda candidate: candidate.engine.pool_bytes)
         engine = roomiest.engine
-        raise DoesNotFitError(
+        return (
             f"Not one agent of {load.depth_tokens:,} tokens fits beside {request.model.name} on {where}:"
             f" it takes {engine.sequence.at(load.depth_tokens) / 1e9:.2f} GB of {request.kv_format.name} KV"
             f" cache, and {engine.pool_bytes / 1e9:.2f} GB are left,"
-            f" {engine.sequence.longest(engine.pool_bytes):,} tokens.",
-            alternatives=list(alternatives(request, others)),
+            f" {engine.sequence.longest(engine.pool_bytes):,} tokens."
         )
-    if all(candidate.above_floor == 0 for candidate in found):
+    if all(candidate.limit == 0 for candidate in found):
         fastest = max(
             candidate.engine.velocity(1, load.depth_tokens) for candidate in found if candidate.in_memory
         )
-        raise DoesNotFitError(
+        return (
             f"Even one stream of {load.depth_tokens:,} tokens decodes at {fastest:.0f} tok/s on {where},"
-            f" under the floor of {load.floor_tokens_per_second:g}.",
-            alternatives=list(alternatives(request, others)),
+            f" under the floor of {load.floor_tokens_per_second:g}."
         )
+    return ""
 
 
 def alternatives(request: Request, others: Iterable[Gpu] = ()) -> Iterator[str]:
