@@ -13,11 +13,11 @@ JOBS ?= 2
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
 
-.PHONY: help setup demo test test-fast test-clients compatibility test-serving coverage check lint formatting types layers spelling architecture \
+.PHONY: help setup demo test test-fast test-clients clients-environment compatibility test-serving coverage check lint formatting types layers spelling architecture \
 	format bench docs generate clean
 
 help: ## show the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 32
 
 $(VENV)/.stamp-package: pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or later is needed; set PYTHON=/path/to/python3." >&2; exit 1; }
@@ -44,10 +44,14 @@ test: $(VENV)/.stamp-dev ## run every test but the benchmarks
 test-fast: $(VENV)/.stamp-dev ## run the tests that start no process and take no time
 	@$(BIN)/python -m pytest -n $(JOBS) -m "not (bench or process or slow or corpus or clients or serving)" $(PYTEST_ARGS)
 
-test-clients: $(VENV)/.stamp-dev ## run real clients and frameworks, in environments made for them in .venvs
+clients-environment: $(VENV)/.stamp-dev ## prepare what the tests of clients need in .venvs
+	@$(BIN)/python -m tests.clients.node prepare
+	@$(BIN)/python -m tests.clients.environments prepare
+
+test-clients: clients-environment ## run real clients and frameworks, in environments made for them in .venvs
 	@$(BIN)/python -m pytest -m clients $(PYTEST_ARGS)
 
-compatibility: $(VENV)/.stamp-dev ## run real clients and frameworks, and write what ran at which version
+compatibility: clients-environment ## run real clients and frameworks, and write what ran at which version
 	@$(BIN)/python -m pytest -m clients --record-compatibility $(PYTEST_ARGS)
 	@$(BIN)/python -m tests.clients.compatibility
 
