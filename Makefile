@@ -13,7 +13,7 @@ JOBS ?= 2
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
 
-.PHONY: help setup demo test test-fast test-clients clients-environment compatibility test-serving coverage check lint formatting types layers spelling architecture \
+.PHONY: help setup demo test test-fast test-clients clients-environment compatibility serving-environment test-serving coverage check lint formatting types layers spelling architecture \
 	format bench docs generate clean
 
 help: ## show the targets
@@ -54,6 +54,9 @@ test-clients: clients-environment ## run real clients and frameworks, in environ
 compatibility: clients-environment ## run real clients and frameworks, and write what ran at which version
 	@$(BIN)/python -m pytest -m clients --record-compatibility $(PYTEST_ARGS)
 	@$(BIN)/python -m tests.clients.compatibility
+
+serving-environment: $(VENV)/.stamp-dev ## install vLLM for the CPU and write the models that its tests serve
+	@$(BIN)/python -m tests.serving.models
 
 test-serving: $(VENV)/.stamp-dev ## run a real vLLM on the CPU, in an environment made for it in .venvs
 	@$(BIN)/python -m pytest -m serving $(PYTEST_ARGS)
