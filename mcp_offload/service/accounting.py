@@ -106,6 +106,8 @@ def _artifacts(uses: Iterable[UseRow], contents: Iterable[ContentRow]) -> tuple[
         rows[content.artifact].append(content)
     found: list[ArtifactUse] = []
     for number, brought in rows.items():
+        if not number:  # what passed without being stored
+            continue
         # In part uncounted is uncounted: the difference would be told of less than was delivered about.
         unknown = any(content.tokens is None for content in brought)
         inline = None if unknown else _inline(brought)[0]

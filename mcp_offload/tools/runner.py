@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from mcp_offload.service.leases import SessionLease
 
 READ_AGAIN: Final = 3
+REPORTING: Final = "context_lease"
 #: Below this the service has no room for a header, a line and a marker.
 LEAST_TOKENS: Final = 120
 
@@ -58,7 +59,7 @@ _Context = ServerRequestContext[Any, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class _Job:
+class Job:
     """One call on its way through the worker thread."""
 
     name: str
@@ -123,16 +124,20 @@ class ToolRunner:
             return self._failure(error_text(exc), error_json(exc) if with_json else None)
 
         def work(monitor: CallMonitor) -> CallToolResult:
-            session.begin()
-            try:
-                given = params.arguments or {}
-                return self._work(_Job(params.name, given, session, monitor, with_json, caller, told))
-            finally:
-                session.keep()
+            given = params.arguments or {}
+            return self.answer(Job(params.name, given, session, monitor, with_json, caller, told))
 
         return await self._workshop.run(ctx, work)
 
-    def _work(self, job: _Job) -> CallToolResult:
+    def answer(self, job: Job) -> CallToolResult:
+        """Run one call in this thread; every failure is a tool error, as in :meth:`call_tool`."""
+        job.session.begin()
+        try:
+            return self._work(job)
+        finally:
+            job.session.keep()
+
+    def _work(self, job: Job) -> CallToolResult:
         """Answer and count; where another process has taken the lease's room meanwhile, answer again."""
         try:
             lease = self._desk.lease(job.caller, job.told)
@@ -150,22 +155,24 @@ class ToolRunner:
             _log.exception("%s failed", job.name)
             return self._failure(INTERNAL_TEXT, error_json(exc) if job.with_json else None)
 
-    def _only_reads(self, job: _Job) -> bool:
+    def _only_reads(self, job: Job) -> bool:
         """Whether a call may be made again; one of an unknown tool does nothing."""
         spec = self._tools.get(job.name)
         return spec is None or spec.annotations.read_only_hint is True
 
-    def _counts(self, job: _Job, lease: SessionLease, answer: _Answer) -> bool:
+    def _counts(self, job: Job, lease: SessionLease, answer: _Answer) -> bool:
         account = answer.account
         tokens = self._count(reply_text(answer.reply))
         delivery = Delivery(answer.kind, tokens, job.name, account.texts)
         return counted(lease, delivery, artifacts=account.artifacts, contents=account.contents)
 
-    def _answer(self, job: _Job, lease: SessionLease) -> _Answer:
+    def _answer(self, job: Job, lease: SessionLease) -> _Answer:
         grant = lease.grant(self._settings.max_tokens)
-        # Whoever reports a compacted context must be heard when nothing is left.
-        if grant.stage == "refused" and job.name != "context_lease":
-            return self._refused(REFUSAL)
+        if grant.stage == "refused":
+            if job.name != REPORTING:
+                return self._refused(REFUSAL)
+            # Who reports a compacted context must be heard when nothing is left; the answer may fit then.
+            grant = replace(grant, stage="card", max_tokens=LEAST_TOKENS)
         try:
             given = read_arguments(self._spec(job.name).arguments, job.arguments)
             asked_tokens = getattr(given, "max_tokens", None)
@@ -188,7 +195,7 @@ class ToolRunner:
             raise InvalidArgumentError(f"Unknown tool. The tools are: {', '.join(self._tools)}.")
         return self._tools[name]
 
-    def _performed(self, job: _Job, lease: SessionLease, grant: Grant, given: ToolArguments) -> _Answer:
+    def _performed(self, job: Job, lease: SessionLease, grant: Grant, given: ToolArguments) -> _Answer:
         room = SENTENCE_TOKENS if lease.terms.mode == "hard" or grant.stage != "full" else 0
         call = Call(self._open_service(), job.session, job.monitor, grant.max_tokens - room, lease)
         budget = self._budget(grant.max_tokens - room)
@@ -202,7 +209,7 @@ class ToolRunner:
         data = present_json(result) if job.with_json else None
         return _Answer(reply(text, budget, data=data, links=links, ending=told), "result", account)
 
-    def _fitting(self, job: _Job, call: Call, given: ToolArguments, leased: _Leased) -> tuple[Result, str]:
+    def _fitting(self, job: Job, call: Call, given: ToolArguments, leased: _Leased) -> tuple[Result, str]:
         """The result and its text; read again with less where hidden characters made it too long.
 
         So the marker for what is left out stays exact: the service alone can name it.
@@ -244,7 +251,7 @@ class ToolRunner:
     def _refused(self, text: str) -> _Answer:
         return _Answer(refusal(text, structured=self._settings.structured), "refusal")
 
-    def _failed(self, job: _Job, text: str, error: Exception, grant: Grant) -> CallToolResult:
+    def _failed(self, job: Job, text: str, error: Exception, grant: Grant) -> CallToolResult:
         budget = self._budget(min(grant.max_tokens, self._settings.max_tokens))
         return reply(text, budget, data=error_json(error) if job.with_json else None, error=True)
 

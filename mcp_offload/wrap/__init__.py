@@ -8,8 +8,6 @@ library alone.
 from __future__ import annotations
 
 from mcp_offload.settings import Settings, WrapSettings
-from mcp_offload.wire.front import serve
-from mcp_offload.wrap.backend import WrapBackend
 
 __all__ = ["serve_wrapped"]
 
@@ -20,4 +18,8 @@ def serve_wrapped(settings: Settings, wrap: WrapSettings) -> int:
     Call it from the main thread, once, and end the process with the status at once: threads may
     still be running.
     """
+    # The keeper is of this package, too, and needs none of it.
+    from mcp_offload.wire.front import serve
+    from mcp_offload.wrap.backend import WrapBackend
+
     return serve(None, WrapBackend(settings, wrap))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 import threading
+import uuid
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mcp_offload.settings import Settings, WrapSettings
@@ -27,7 +29,9 @@ class WrapBackend:
     """Relays between the front and the wrapped server."""
 
     def __init__(self, settings: Settings, wrap: WrapSettings) -> None:
-        self._settings = settings
+        # Of what is sent here and what is read here the same lease keeps count.
+        identity = settings.identity or f"process:{uuid.uuid4().hex}"
+        self._settings = replace(settings, identity=identity)
         self._wrap = wrap
         self._service = LazyService(self._open_service)
         self._parser: ParserWorker | None = None

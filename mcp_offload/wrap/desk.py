@@ -6,27 +6,32 @@ import logging
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Protocol
 
 from mcp_offload.errors import OffloadError, OperationCancelledError
+from mcp_offload.lease import DeliveryKind
 from mcp_offload.settings import Settings, WrapSettings
+from mcp_offload.wire.canned import CLIENT_KEY
 from mcp_offload.wire.link import Link
 from mcp_offload.wire.messages import JsonObject, Message, RequestId, as_object
 from mcp_offload.wire.monitor import CallMonitor
 from mcp_offload.wrap import answers
-from mcp_offload.wrap.flights import Flight
+from mcp_offload.wrap.delivery import Deliverer
+from mcp_offload.wrap.flights import Flight, call_of
 from mcp_offload.wrap.listing import (
     READING,
     Names,
     greeting,
     is_last,
     reading_hint,
+    shown_text,
     tool_list,
     tool_names,
 )
 from mcp_offload.wrap.own import OwnTools, recorded_tools
 from mcp_offload.wrap.record import Greeting
-from mcp_offload.wrap.replace import Replacer, ToolCall
+from mcp_offload.wrap.replace import Replacer, ToolCall, shown_whole
 from mcp_offload.wrap.resolve import carries_handles, resolved
 
 if TYPE_CHECKING:
@@ -66,9 +71,11 @@ class Desk:
         self._link = link
         self._open_service = open_service
         self._wrap = wrap
+        self._server = wrap.url or " ".join(wrap.command)[:200]
         self._names = Names()
         self._own = OwnTools(open_service, settings)
-        self._replacer = Replacer(open_service, wrap, lambda: reading_hint(wrap, self._names))
+        replacer = Replacer(lambda: reading_hint(wrap, self._names), keep_all=wrap.keep_all)
+        self._deliverer = Deliverer(open_service, settings, wrap, replacer)
         self._pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="desk")
         self._room = threading.BoundedSemaphore(MOST_WAITING)
         self._lock = threading.Lock()
@@ -90,7 +97,7 @@ class Desk:
         meant = self._names.meant(name)
         if meant is None:
             return False
-        self._start(message, lambda monitor: self._call(message, meant, arguments, monitor))
+        self._start(message, lambda monitor: self._call(message, meant, monitor))
         return True
 
     def _learn_names(self, message: Message, server: Passing, cursor: object = None) -> None:
@@ -109,8 +116,10 @@ class Desk:
         params: JsonObject = {} if cursor is None else {"cursor": cursor}
         server.ask("tools/list", params, lambda result: self._apart(lambda: then(result)), message)
 
-    def _call(self, message: Message, tool: str, arguments: JsonObject, monitor: CallMonitor) -> None:
-        result = self._own.call(tool, arguments, monitor)
+    def _call(self, message: Message, tool: str, monitor: CallMonitor) -> None:
+        call = replace(call_of(message.params), tool=tool)
+        session, client = self._deliverer.session(call), self._deliverer.client
+        result = self._own.call(call, session, client, monitor)
         if Greeting.envelope(message):
             result |= answers.ENVELOPE_RESULT
         self._answer(message, result)
@@ -141,8 +150,9 @@ class Desk:
 
         Blocks while too many wait.
         """
-        if not self._replacer.may_replace(call.tool, len(line)):
+        if self._deliverer.passes_unseen(call, len(line)):
             self._link.deliver(request_id, line + b"\n", error=False)
+            self._apart(lambda: self._deliverer.note_passed(call, line, result))
             return
         self._room.acquire()
 
@@ -157,10 +167,13 @@ class Desk:
     def _replace(self, request_id: RequestId, call: ToolCall, line: bytes, result: JsonObject) -> None:
         monitor = self._watched(request_id)
         try:
-            instead = self._replacer.replaced(call, line, result, monitor)
+            instead = self._deliverer.answer(call, line, result, monitor)
         except OperationCancelledError:
             self._link.settle(request_id)
             return
+        except OffloadError as exc:
+            _log.warning("a result of %s was not stored: %s", call.tool, exc)
+            instead = shown_whole(result, exc)
         except Exception:  # noqa: BLE001 - a defect must not cost a result
             _log.exception("a result of %s could not be replaced", call.tool)
             instead = None
@@ -172,13 +185,28 @@ class Desk:
     def changed(self, flight: Flight, result: JsonObject) -> JsonObject:
         """A result that is no tool's: the very same where nothing in it has to change."""
         if flight.method in ("initialize", "server/discover"):
-            return greeting(result, self._wrap)
+            self._note_client(flight)
+            result = greeting(result, self._wrap)
+            self._note("instructions", "instructions", str(result.get("instructions") or ""))
+            return result
         if flight.method != "tools/list":
             return result
         last = is_last(result)
         self._names.note_page(tool_names(result), first="cursor" not in flight.params, last=last)
         added = recorded_tools() if last and self._wrap.with_tools else {}
-        return tool_list(result, self._wrap, added, self._names.listed())
+        result = tool_list(result, self._wrap, added, self._names.listed())
+        self._note("definitions", f"tools {flight.params.get('cursor', '')}", shown_text(result))
+        return result
+
+    def _note_client(self, flight: Flight) -> None:
+        meta = as_object(flight.params.get("_meta")) or {}
+        card = as_object(flight.params.get("clientInfo")) or as_object(meta.get(CLIENT_KEY)) or {}
+        self._deliverer.client = str(card.get("name") or "")
+
+    def _note(self, kind: DeliveryKind, name: str, text: str) -> None:
+        """Count what every client gets without asking, once it is sent."""
+        whose = f"{self._server} {name}".strip()
+        self._apart(lambda: self._deliverer.note_standing(kind, whose, text))
 
     def warm_up(self) -> None:
         """Open the store while the server starts, so that the first large result need not wait for it."""

@@ -15,6 +15,12 @@ from mcp_offload.wrap.replace import ToolCall
 MOST_TASKS: Final = 1_000
 
 
+def call_of(params: JsonObject) -> ToolCall:
+    """The call that a request's parameters make."""
+    arguments, meta = as_object(params.get("arguments")) or {}, as_object(params.get("_meta")) or {}
+    return ToolCall(str(params.get("name")), arguments, meta)
+
+
 @dataclass(slots=True)
 class Flight:
     """One request on its way.
@@ -60,7 +66,7 @@ class Flights:
 
     def _call(self, method: str | None, params: JsonObject) -> ToolCall | None:
         if method == "tools/call":
-            return ToolCall(str(params.get("name")), as_object(params.get("arguments")) or {})
+            return call_of(params)
         if method in ("tasks/result", "tasks/get"):
             return self._tasks.get(str(params.get("taskId")))
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Final, cast
 
@@ -92,6 +93,12 @@ def tools_in(result: JsonObject) -> list[JsonObject]:
 def tool_names(result: JsonObject) -> list[str]:
     """The names on a page."""
     return [name for tool in tools_in(result) if isinstance(name := tool.get("name"), str)]
+
+
+def shown_text(result: JsonObject) -> str:
+    """What of a page reaches a model: its tools as JSON, without what is for programs."""
+    shown = [{key: value for key, value in tool.items() if key != "_meta"} for tool in tools_in(result)]
+    return json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
 
 
 def is_last(result: JsonObject) -> bool:

@@ -53,6 +53,8 @@ class ProcessUpstream:
         self._grace_seconds = grace_seconds
         self._max_line_bytes = max_line_bytes
         self._last_words = b""
+        self._control = -1
+        self._outbox: Outbox | None = None
         self._closed = threading.Event()
         self._lock = threading.Lock()
 
@@ -69,7 +71,7 @@ class ProcessUpstream:
         """
         if shutil.which(self._command[0], path=self._environment.get("PATH")) is None:
             raise UpstreamError(f"there is no program {self._command[0]!r} to start it with")
-        control, self._control = os.pipe()
+        control, ours = os.pipe()
         spec = {
             "control_fd": control,
             "grace_seconds": self._grace_seconds,
@@ -90,37 +92,51 @@ class ProcessUpstream:
                 start_new_session=True,
             )
         except OSError as exc:
-            os.close(self._control)
+            os.close(ours)
             raise UpstreamError(f"its process could not be started: {exc.strerror}") from exc
         finally:
             os.close(control)
         assert self._process.stdin is not None
-        self._outbox = Outbox(self._process.stdin.fileno(), _nothing)
-        self._outbox.start()
+        outbox = Outbox(self._process.stdin.fileno(), _nothing)
+        outbox.start()
         self._errors = threading.Thread(target=self._pass_errors_on, name="upstream-errors", daemon=True)
         self._errors.start()
         threading.Thread(target=self._read, args=(listener,), name="upstream", daemon=True).start()
+        with self._lock:
+            self._outbox, self._control = outbox, ours
+        if self._closed.is_set():  # meanwhile
+            self._let_go()
 
     def send(self, line: bytes) -> bool:
         """Queue a message; False where the server has read nothing for half a minute."""
-        if self._outbox.full and not self._outbox.wait_for_room(UNREAD_SECONDS):
+        outbox = self._outbox
+        if outbox is None:
+            return True
+        if outbox.full and not outbox.wait_for_room(UNREAD_SECONDS):
             return False
-        self._outbox.put(line + b"\n")
+        outbox.put(line + b"\n")
         return True
 
     def close(self) -> None:
         """End its input; its keeper sees to the rest. What it says from now on is dropped."""
-        with self._lock:
-            if self._closed.is_set():
-                return
-            self._closed.set()
-        self._outbox.close()
-        threading.Thread(target=self._close_input, name="upstream-input", daemon=True).start()
-        os.close(self._control)
+        self._closed.set()
+        self._let_go()
 
-    def _close_input(self) -> None:
+    def _let_go(self) -> None:
+        with self._lock:
+            outbox, self._outbox = self._outbox, None
+            control, self._control = self._control, -1
+        if outbox is not None:
+            outbox.close()
+            threading.Thread(
+                target=self._close_input, args=(outbox,), name="upstream-input", daemon=True
+            ).start()
+        if control >= 0:
+            os.close(control)
+
+    def _close_input(self, outbox: Outbox) -> None:
         """Close the pipe once nobody writes to it: its number may mean another one then."""
-        self._outbox.join()
+        outbox.join()
         assert self._process.stdin is not None
         with suppress(OSError):
             self._process.stdin.close()

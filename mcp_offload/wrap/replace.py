@@ -5,12 +5,11 @@ from __future__ import annotations
 import base64
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from mcp_offload.errors import OffloadError
 from mcp_offload.models import Monitor, StoreManyResult, StoreResult
-from mcp_offload.settings import WrapSettings
 from mcp_offload.wire.messages import JsonObject
 from mcp_offload.wire.scrub import scrub_text
 from mcp_offload.wrap.names import artifact_name
@@ -22,107 +21,124 @@ if TYPE_CHECKING:
 #: What all that stands for a result may cost, and how many of its parts are told in detail.
 NOTICE_TOKENS: Final = 600
 DETAILED: Final = 3
+#: Below this a part is told in one line.
+LEAST_TOKENS: Final = 120
+#: Text this long is not counted to learn that it is too long.
+CERTAINLY_LARGE_BYTES: Final = 4 << 20
 #: A text that costs no more stays as it is, beside what is stored.
 SHORT_TOKENS: Final = 50
 SHORT_BYTES: Final = 1_000
-#: Text this long is not counted to learn that it is too long.
-CERTAINLY_LARGE_BYTES: Final = 4 << 20
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A call that was answered."""
+    """A call that was answered; ``meta`` is what its request said for programs."""
 
     tool: str
     arguments: Mapping[str, object]
+    meta: Mapping[str, object] = field(default_factory=dict[str, object])
+
+
+class Replaced(NamedTuple):
+    """A result to send instead, and what it stands for."""
+
+    result: JsonObject
+    stored: tuple[StoreResult, ...]
+
+
+def model_tokens(service: OffloadService, line: bytes, result: JsonObject) -> int:
+    """What a model pays for a result, whose message ``line`` is; pictures and other bytes count nothing."""
+    texts = (piece.text for piece in read_result(line.decode("utf-8", "replace"), result).pieces)
+    return sum(service.count_tokens(text) for text in texts if text)
 
 
 class Replacer:
-    """Replaces results that cost more than their tool may. Thread-safe.
+    """Replaces results that cost more than they may. Thread-safe.
 
     ``hint`` gives, as a phrase, by which tools handles are read.
     """
 
-    def __init__(
-        self, open_service: Callable[[], OffloadService], wrap: WrapSettings, hint: Callable[[], str]
-    ) -> None:
-        self._open_service = open_service
-        self._wrap = wrap
+    def __init__(self, hint: Callable[[], str], *, keep_all: bool) -> None:
         self._hint = hint
-
-    def may_replace(self, tool: str, size_bytes: int) -> bool:
-        """Whether a message of so many bytes has to be looked into: a token is at least one byte."""
-        threshold = self._wrap.threshold(tool)
-        return threshold is not None and (size_bytes > threshold or self._wrap.keep_all)
+        self._keep_all = keep_all
 
     def replaced(
-        self, call: ToolCall, line: bytes, result: JsonObject, monitor: Monitor
-    ) -> JsonObject | None:
-        """The result to send instead, or None where it passes as it is.
+        self,
+        service: OffloadService,
+        call: ToolCall,
+        line: bytes,
+        result: JsonObject,
+        monitor: Monitor,
+        *,
+        most_tokens: int,
+        notice_tokens: int = NOTICE_TOKENS,
+    ) -> Replaced | None:
+        """The result to send instead, or None where it costs no more than ``most_tokens``.
 
         What cannot be stored is shown whole, and said so: nothing is ever lost.
         """
-        threshold = self._wrap.threshold(call.tool)
-        if threshold is None or ("content" not in result and "structuredContent" not in result):
+        if "content" not in result and "structuredContent" not in result:
             return None
         reading = read_result(line.decode("utf-8", "replace"), result)
         pieces = [piece for piece in reading.pieces if piece.data]
-        if not pieces:
+        passes = not pieces or _tokens(service, pieces, most_tokens) <= most_tokens
+        if passes and not (pieces and self._keep_all):
             return None
         try:
-            service = self._open_service()
-            passes = self._tokens(service, pieces, threshold) <= threshold
-            if passes and not self._wrap.keep_all:
-                return None
-            short = [] if passes or not threshold else _short(service, pieces)
-            stored = [self._store(service, call, piece, monitor) for piece in pieces if piece not in short]
+            short = [] if passes or not most_tokens else _short(service, pieces)
+            stored = [_store(service, call, piece, monitor) for piece in pieces if piece not in short]
             if passes:
                 return None
-            notice = self._notice(service, stored)
+            notice = self._notice(service, stored, notice_tokens)
         except OffloadError as exc:
             _log.warning("a result of %s was not stored: %s", call.tool, exc)
-            return _with_note(result, f"Shown whole, because it could not be stored: {exc}")
+            return Replaced(shown_whole(result, exc), ())
         rest = {key: value for key, value in result.items() if key != "structuredContent"}
-        return {**rest, "content": [*(piece.block for piece in short), notice, *reading.shown]}
+        content = [*(piece.block for piece in short), notice, *reading.shown]
+        return Replaced({**rest, "content": content}, tuple(stored))
 
-    def _tokens(self, service: OffloadService, pieces: Sequence[Piece], enough: int) -> int:
-        """What the pieces cost together, or any number above ``enough`` where they cost more."""
-        tokens = 0
-        for piece in pieces:
-            if len(piece.data) > CERTAINLY_LARGE_BYTES:
-                return enough + 1
-            text = base64.b64encode(piece.data).decode() if piece.text is None else piece.text
-            tokens += service.count_tokens(text)
-            if tokens > enough:
-                break
-        return tokens
-
-    def _store(self, service: OffloadService, call: ToolCall, piece: Piece, monitor: Monitor) -> StoreResult:
-        name = artifact_name(call.tool, call.arguments, piece)
-        result = service.store(content=piece.data, name=name, monitor=monitor)
-        assert not isinstance(result, StoreManyResult)
-        return result
-
-    def _notice(self, service: OffloadService, stored: Sequence[StoreResult]) -> JsonObject:
+    def _notice(self, service: OffloadService, stored: Sequence[StoreResult], max_tokens: int) -> JsonObject:
         head = f"Stored, not shown; read parts {self._hint()}:"
-        return _text(scrub_text("\n".join([head, *_told(service, stored)])))
+        return _text(scrub_text("\n".join([head, *_told(service, stored, max_tokens)])))
+
+
+def _tokens(service: OffloadService, pieces: Sequence[Piece], enough: int) -> int:
+    """What the pieces cost together, or any number above ``enough`` where they cost more."""
+    tokens = 0
+    for piece in pieces:
+        if len(piece.data) > CERTAINLY_LARGE_BYTES:
+            return enough + 1
+        text = base64.b64encode(piece.data).decode() if piece.text is None else piece.text
+        tokens += service.count_tokens(text)
+        if tokens > enough:
+            break
+    return tokens
 
 
 def _short(service: OffloadService, pieces: Sequence[Piece]) -> list[Piece]:
     """Texts that say more than any card of theirs could: they stay as they are."""
     texts = [piece for piece in pieces if piece.block is not None and len(piece.data) <= SHORT_BYTES]
-    return [piece for piece in texts if service.count_tokens(piece.text or "") <= SHORT_TOKENS]
+    short = [piece for piece in texts if service.count_tokens(piece.text or "") <= SHORT_TOKENS]
+    return short if len(short) < len(pieces) else []
 
 
-def _told(service: OffloadService, stored: Sequence[StoreResult]) -> list[str]:
-    """A few lines about each artifact, a single one for those beyond the first."""
+def _store(service: OffloadService, call: ToolCall, piece: Piece, monitor: Monitor) -> StoreResult:
+    name = artifact_name(call.tool, call.arguments, piece)
+    result = service.store(content=piece.data, name=name, monitor=monitor)
+    assert not isinstance(result, StoreManyResult)
+    return result
+
+
+def _told(service: OffloadService, stored: Sequence[StoreResult], max_tokens: int) -> list[str]:
+    """A few lines about each artifact, a single one for those beyond the first or where room is short."""
     from mcp_offload.service.render import store_text
 
-    share = NOTICE_TOKENS // min(len(stored), DETAILED)
-    lines = [_detailed(service, result, share) for result in stored[:DETAILED]]
-    return [*lines, *(store_text(result).split("\n")[0] for result in stored[DETAILED:])]
+    share = max_tokens // max(1, min(len(stored), DETAILED))
+    detailed = DETAILED if share >= LEAST_TOKENS else 0
+    lines = [_detailed(service, result, share) for result in stored[:detailed]]
+    return [*lines, *(store_text(result).split("\n")[0] for result in stored[detailed:])]
 
 
 def _detailed(service: OffloadService, result: StoreResult, max_tokens: int) -> str:
@@ -143,7 +159,9 @@ def _fitting(service: OffloadService, text: str, handle: str, max_tokens: int) -
     return "\n".join([*lines, f"... more: outline {handle}"])
 
 
-def _with_note(result: JsonObject, note: str) -> JsonObject:
+def shown_whole(result: JsonObject, error: OffloadError) -> JsonObject:
+    """A result that should have been replaced, and why it was not."""
+    note = f"Shown whole, because it could not be stored: {error}"
     content = result.get("content")
     return {**result, "content": [_text(scrub_text(note)), *(content if isinstance(content, list) else [])]}
 

@@ -103,7 +103,6 @@ def test_a_call_that_stays_silent_is_given_up_and_cancelled(tmp_path: Path) -> N
         request = rig.ask("tools/call", {"name": "quiet"})
         text = rig.answer(request)["result"]["content"][0]["text"]
         assert text.startswith("raw gave no sign of life for 0.2 s, so this call was cancelled")
-        assert rig.call("say", text="next") == "next"
         rig.hang_up()
         rig.status()
         assert f"cancelled {request}" in rig.errors()

@@ -22,8 +22,9 @@ def places(folder: Path) -> list[str]:
 
 
 def wrap_command(folder: Path, *options: str, server: list[str] | None = None) -> list[str]:
-    """The command line that wraps a server, by default the one written by hand."""
-    wrap = [sys.executable, "-m", "mcp_offload", "wrap", *places(folder), *options]
+    """The command line that wraps a server, by default the one written by hand; without a lease."""
+    lease = [] if "--lease" in options else ["--lease", "off"]
+    wrap = [sys.executable, "-m", "mcp_offload", "wrap", *places(folder), *lease, *options]
     return wrap if "--url" in options else [*wrap, "--", *(RAW if server is None else server)]
 
 
