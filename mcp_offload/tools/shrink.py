@@ -14,6 +14,7 @@ from mcp_offload.errors import OffloadError
 from mcp_offload.lease import Grant, Terms
 from mcp_offload.models import (
     DiffResult,
+    LeaseResult,
     MapResult,
     OutlineResult,
     ReadResult,
@@ -60,9 +61,8 @@ def _is_part(handle: str) -> bool:
 
 def _head(call: Call, read: ReadResult) -> ReadResult:
     (head,) = call.service.read([read.handle + _HEAD_PART], **call.reading)
-    if head.rest is not None:
-        return _card(read)
-    return replace(read, text=head.text, tokens=head.tokens, rest=_whole(read), note="head", truncated=True)
+    note = "head" if head.rest is None else "head, cut"
+    return _in_place(read, head.text, head.tokens, note)
 
 
 def _outlined(call: Call, read: ReadResult) -> ReadResult:
@@ -71,19 +71,27 @@ def _outlined(call: Call, read: ReadResult) -> ReadResult:
     tokens = call.service.count_tokens(text)
     if tokens > call.max_tokens:
         return _card(read)
-    return replace(read, text=text, tokens=tokens, rest=_whole(read), note="outline", truncated=True)
+    return _in_place(read, text, tokens, "outline")
 
 
 def _card(read: ReadResult) -> ReadResult:
-    return replace(read, text="", tokens=0, rest=_whole(read), note="card", truncated=True)
+    return _in_place(read, "", 0, "card")
 
 
-def _whole(read: ReadResult) -> Rest:
-    """What is left out is all of it."""
+def _in_place(read: ReadResult, text: str, tokens: int, note: str) -> ReadResult:
+    """A read with a smaller form in place of its text: what is left out is then all of it."""
     assert read.rest is not None
-    shown_lines = max(0, read.end_line - read.start_line + 1)
-    shown_bytes = len(read.text.encode("utf-8", "surrogatepass"))
-    return Rest(read.handle, shown_lines + read.rest.lines, shown_bytes + read.rest.bytes, None)
+    lines = max(0, read.end_line - read.start_line + 1) + read.rest.lines
+    size_bytes = len(read.text.encode("utf-8", "surrogatepass")) + read.rest.bytes
+    return replace(
+        read,
+        text=text,
+        tokens=tokens,
+        end_line=read.start_line + lines - 1,
+        truncated=True,
+        rest=Rest(read.handle, lines, size_bytes, None),
+        note=note,
+    )
 
 
 def referred(reads: Sequence[ReadResult], lease: SessionLease, confirmed: frozenset[str]) -> list[ReadResult]:
@@ -100,7 +108,7 @@ def _referred(read: ReadResult, lease: SessionLease, confirmed: frozenset[str]) 
 
 def sentence(terms: Terms, grant: Grant, result: Result, *, spent_tokens: int) -> str:
     """What a reply tells of the lease: nothing, unless it was shrunk or the lease is near its end."""
-    if terms.mode == "off":
+    if terms.mode == "off" or isinstance(result, LeaseResult):
         return ""
     used = max(0, 100 - 100 * grant.left_tokens // max(1, terms.lease_tokens))
     if grant.stage in ("head", "card") and _is_cut(result):
