@@ -66,7 +66,7 @@ def engine(home: Path, model: Path, *flags: str, port: int) -> Generator[Server]
     """A vLLM server of this model; it is named ``m``."""
     line = [
         str(environment.command("vllm")), "serve", str(model), "--host", "127.0.0.1", "--port", str(port),
-        "--served-model-name", "m", "--enforce-eager", "--enable-prompt-tokens-details", *flags,
+        "--served-model-name", "m", "--enforce-eager", "--enable-prompt-tokens-details", "--enable-scale-out", *flags,
     ]  # fmt: skip
     with _running(line, home / "engine.log", environment.variables(home)) as (process, log):
         server = Server(f"http://127.0.0.1:{port}", process, log)

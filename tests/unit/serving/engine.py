@@ -54,11 +54,17 @@ class FakeEngine:
             await self._answer(send, self.metrics_status, self.metrics().encode(), b"text/plain")
         elif path.endswith("/render"):
             await self._render(send, path, json.loads(body))
+        elif path in {"/tokenize", "/v1/messages/count_tokens"}:
+            count = len(_text(json.loads(body)))
+            told = {"count": count} if path == "/tokenize" else {"input_tokens": count}
+            await self._answer(send, 200, json.dumps(told).encode())
         elif scope["method"] == "POST":
             self.headers.append({k.decode(): v.decode() for k, v in scope["headers"]})
             await self._generate(send, receive, json.loads(body) if body else {})
         else:
-            await self._answer(send, 200, b'{"object":"list","data":[]}')
+            await self._answer(
+                send, 200, b'{"object":"list","data":[{"id":"m","max_model_len":%d}]}' % self.max_model_len
+            )
 
     def metrics(self) -> str:
         lines = [f"process_start_time_seconds {self.started}"]
@@ -76,7 +82,7 @@ class FakeEngine:
         if self.render_status != 200:
             await self._answer(send, self.render_status, b'{"error":{"message":"no"}}')
             return
-        text = body.get("prompt") or body.get("input") or "".join(str(m["content"]) for m in body["messages"])
+        text = _text(body)
         limit = body.get("max_tokens") or self.max_model_len - len(text)
         made: Any = {"token_ids": [1] * len(text), "sampling_params": {"max_tokens": limit}}
         await self._answer(
@@ -139,3 +145,7 @@ def events() -> list[bytes]:
         b'data: {"choices":[],"usage":' + json.dumps(USAGE).encode() + b"}\n\n",
         b"data: [DONE]\n\n",
     ]
+
+
+def _text(body: dict[str, Any]) -> str:
+    return body.get("prompt") or body.get("input") or "".join(str(m["content"]) for m in body["messages"])

@@ -214,6 +214,38 @@ def test_a_prompt_is_counted_once_however_often_it_comes() -> None:
     run(work())
 
 
+def test_without_rendering_prompts_are_tokenized_and_nothing_passes_uncounted() -> None:
+    async def work() -> None:
+        engine = FakeEngine(render_status=403)
+        records = Records()
+        gate = lease(engine, recorder=records)
+        assert (await ask(gate, CHAT, chat("x" * 170, output=None))).status == 200
+        assert (await ask(gate, "/v1/messages", chat("y" * 171))).status == 200
+        assert (await ask(gate, "/v1/completions", {"model": "m", "prompt": "z" * 172})).status == 200
+        assert (await ask(gate, "/v1/completions", {"model": "m", "prompt": [1] * 173})).status == 200
+        assert [record.prompt_tokens for record in records] == [170, 171, 172, 173]
+        refused = await ask(gate, "/v1/responses", {"model": "m", "input": "x"})
+        assert refused.status == 503
+        assert "--enable-scale-out" in refused.json()["error"]["message"]
+        assert engine.requests[0]["max_tokens"] == 1600 - 170  # what fits beside the prompt
+        await gate.close()
+
+    run(work())
+
+
+@pytest.mark.parametrize(("status", "passes"), [(400, True), (500, False), (401, False)])
+def test_only_a_request_that_the_engine_refuses_goes_on_uncounted(status: int, passes: bool) -> None:
+    async def work() -> None:
+        engine = FakeEngine(render_status=status)
+        gate = lease(engine)
+        answer = await ask(gate, CHAT, chat())
+        assert len(engine.requests) == passes
+        assert answer.status == (200 if passes else 503)
+        await gate.close()
+
+    run(work())
+
+
 def test_shadow_mode_lets_everything_pass_and_counts_what_it_would_have_done() -> None:
     async def work() -> None:
         engine = FakeEngine(hold=asyncio.Event())

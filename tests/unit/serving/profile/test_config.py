@@ -160,6 +160,19 @@ def test_models_are_found_in_a_folder_and_in_the_hubs_cache(tmp_path: Path) -> N
         find_model(str(folder), hub_cache="/nowhere")
 
 
+def test_quantization_beside_the_configuration_and_overruled(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text(json.dumps(PLAIN))
+    quantization = {"quant_algo": "FP8", "kv_cache_quant_algo": "FP8"}
+    (tmp_path / "hf_quant_config.json").write_text(json.dumps({"quantization": quantization}))
+    model = find_model(str(tmp_path), hub_cache="/nowhere")
+    assert (model.weights.name, model.has_kv_scales, model.quantized_in_checkpoint) == ("fp8", True, True)
+    assert not find_model(str(tmp_path), hub_cache="/nowhere", weights="int4").quantized_in_checkpoint
+    (tmp_path / "hf_quant_config.json").write_text(json.dumps({"quantization": {"quant_algo": "NVFP4"}}))
+    with pytest.raises(ModelConfigError, match="modelopt nvfp4"):
+        find_model(str(tmp_path), hub_cache="/nowhere")
+    assert find_model(str(tmp_path), hub_cache="/nowhere", weights="int4").weights.name == "int4"
+
+
 def test_every_gpu_tells_where_its_figures_are_from() -> None:
     assert {"h100-sxm", "h100-pcie", "h100-nvl", "h200", "a100-80", "a100-40"} <= set(gpus())
     for gpu in gpus().values():
