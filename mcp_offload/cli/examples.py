@@ -191,10 +191,15 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "mcp-offload install claude-code --hooks --dry-run",
         "mcp-offload install claude-desktop --root ~/project",
         "mcp-offload install zed --print",
+        "mcp-offload install cursor --wrap --dry-run",
     ),
     "hook": ("mcp-offload hook claude-code PreToolUse < event.json",),
     "capture": ("set -o pipefail; make 2>&1 | mcp-offload capture --name make",),
-    "uninstall": ("mcp-offload uninstall claude-code", "mcp-offload uninstall cursor --scope project"),
+    "uninstall": (
+        "mcp-offload uninstall claude-code",
+        "mcp-offload uninstall cursor --scope project",
+        "mcp-offload uninstall cursor --wrap",
+    ),
     "status": ("mcp-offload status", "mcp-offload --json status claude-code codex"),
     "completion": (
         "mcp-offload completion bash > ~/.local/share/bash-completion/completions/mcp-offload",

@@ -241,6 +241,8 @@ def _add_registering(commands: _Commands) -> None:
         if name != "status":
             parser.add_argument("--scope", choices=SCOPES, help="default: user")
             parser.add_argument("--dry-run", action="store_true", help="show the diff; write nothing")
+            what = "have its other servers wrapped, too" if name == "install" else "undo the wrapping alone"
+            parser.add_argument("--wrap", action="store_true", help=what)
         if name == "install":
             parser.add_argument("--print", action="store_true", dest="snippet", help="print the entry alone")
             parser.add_argument(

@@ -30,6 +30,7 @@ from mcp_offload.install import (
     status,
 )
 from mcp_offload.install.model import System
+from mcp_offload.install.wrapping import Wrapper, joined
 from mcp_offload.paths.workspace import resolve_workspace
 from mcp_offload.settings import Settings
 
@@ -60,14 +61,19 @@ def run_registration(
     if args.command == "install" and args.snippet:
         _show_snippets(args, settings, places, clients, console)
         return True
-    installer = Installer(places, Records(settings.state_dir), dry_run=args.dry_run)
+    records = Records(settings.state_dir)
+    installer = Installer(places, records, dry_run=args.dry_run)
+    wrapper = Wrapper(places, records, dry_run=args.dry_run)
 
     def one(client: Client) -> Outcome:
         scope: Scope = args.scope or client.scopes[0]
         if args.command == "uninstall":
-            return installer.uninstall(client, scope)
+            # What was done last is undone first; without our server nobody could read what wrap stores.
+            unwrapped = wrapper.unwrap(client, scope)
+            return unwrapped if args.wrap else joined(installer.uninstall(client, scope), unwrapped)
         start = _launch(args, settings, places, client, scope)
-        return installer.install(client, scope, start, approve=args.approve_reads, hooks=args.hooks)
+        outcome = installer.install(client, scope, start, approve=args.approve_reads, hooks=args.hooks)
+        return joined(outcome, wrapper.wrap(client, scope, start)) if args.wrap else outcome
 
     return _report(clients, one, args, console)
 
@@ -170,4 +176,4 @@ def _line(entry: Registration) -> str:
         "foreign": "something else has the name offload",
         "unreadable": f"unreadable: {entry.problem}",
     }[entry.state]
-    return f"  {entry.scope}: {meaning}; {entry.path}"
+    return f"  {entry.scope}: {meaning}{' with hooks' * entry.hooks}; {entry.path}"
