@@ -12,7 +12,11 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, Literal, cast
 
+from mcp_offload.errors import RegistrationError
+from mcp_offload.install.data import MISSING, get
+from mcp_offload.install.document import read
 from mcp_offload.install.entries import START
+from mcp_offload.install.files import choose, read_file
 from mcp_offload.install.model import Client, Element, Launch, Path, Places, Scope
 from mcp_offload.install.places import fill
 from mcp_offload.install.plugin import PLUGIN
@@ -150,6 +154,24 @@ def hook_files(client: Client, scope: Scope, places: Places, start: Launch) -> l
         ours = Element(f"{shlex.join(MODULE)} capture", within=True)
         items.append(((*key, ours if item != text else Element(item)), item))
     return [HookFile(path, tuple(items))]
+
+
+def hooks_are_set_up(client: Client, scope: Scope, places: Places) -> bool:
+    """Whether the client runs a hook of ours, of this installation or another."""
+    return any(_stands(file) for file in hook_files(client, scope, places, Launch("", START)))
+
+
+def _stands(file: HookFile) -> bool:
+    try:
+        found = read_file(choose([file.path]))
+        if found.data is None:
+            return False
+        if file.text:
+            return is_our_text(found.data)
+        values = read("json", found.data)
+    except RegistrationError:
+        return False
+    return any(get(values, path) is not MISSING for path, _ in file.items if path[0] == "hooks")
 
 
 def hook_line(client: Client, event: str, start: Launch) -> list[str]:

@@ -13,6 +13,7 @@ from mcp_offload.install.data import MISSING, get
 from mcp_offload.install.document import read
 from mcp_offload.install.entries import entry_path, is_ours, started_by
 from mcp_offload.install.files import choose, read_file
+from mcp_offload.install.hooks import hooks_are_set_up
 from mcp_offload.install.model import Client, Places, Scope
 from mcp_offload.install.places import candidates
 
@@ -30,6 +31,7 @@ class Registration:
             ``absent``; ``unreadable``: the file cannot be parsed.
         command: what the client would start.
         problem: why the file is unreadable.
+        hooks: the client has output offloaded by hooks of ours.
     """
 
     scope: Scope
@@ -37,6 +39,7 @@ class Registration:
     state: State
     command: tuple[str, ...] = ()
     problem: str = ""
+    hooks: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,16 +66,17 @@ def status(client: Client, places: Places, interpreter: str) -> ClientStatus:
 
 def _registration(client: Client, scope: Scope, places: Places, interpreter: str) -> Registration:
     path = choose(candidates(client, scope, places))
+    hooks = hooks_are_set_up(client, scope, places)
     try:
         found = read_file(path)
         values = {} if found.data is None else read(client.format, found.data)
     except RegistrationError as exc:
-        return Registration(scope, path, "unreadable", problem=str(exc))
+        return Registration(scope, path, "unreadable", problem=str(exc), hooks=hooks)
     entry = get(values, entry_path(client, scope, places))
     if entry is MISSING:
-        return Registration(scope, path, "absent")
+        return Registration(scope, path, "absent", hooks=hooks)
     line = started_by(entry)
-    return Registration(scope, path, _state(line, interpreter), line)
+    return Registration(scope, path, _state(line, interpreter), line, hooks=hooks)
 
 
 def _state(line: tuple[str, ...], interpreter: str) -> State:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import re
 import stat
+import time
+from contextlib import suppress
 from typing import BinaryIO, Final
 
+_KEPT_SECONDS: Final = 86_400.0
 _OURS: Final = re.compile(r"[0-9a-f]{32}\.out")
 
 
@@ -19,6 +22,7 @@ def open_spool() -> tuple[BinaryIO, str]:
     directory = spool_directory()
     os.makedirs(directory, mode=0o700, exist_ok=True)
     _must_be_private(directory)
+    _sweep(directory)
     path = os.path.join(directory, f"{os.urandom(16).hex()}.out")
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     descriptor = os.open(path, flags, 0o600)
@@ -59,6 +63,16 @@ def spool_directory() -> str:
     import tempfile  # takes as long as all the rest of a hook that has nothing to do
 
     return os.path.join(tempfile.gettempdir(), f"mcp-offload-spool-{os.getuid()}")
+
+
+def _sweep(directory: str) -> None:
+    """Remove what nobody took up for a day, as where a client killed the command."""
+    oldest = time.time() - _KEPT_SECONDS
+    with os.scandir(directory) as entries:
+        for entry in entries:
+            with suppress(FileNotFoundError):  # somebody else sweeps as well
+                if _OURS.fullmatch(entry.name) and entry.stat(follow_symlinks=False).st_mtime < oldest:
+                    os.unlink(entry.path)
 
 
 def _must_be_private(directory: str) -> None:

@@ -39,6 +39,7 @@ def test_a_client_is_registered_seen_and_taken_out(shell: Any) -> None:
         "state": "registered",
         "command": [sys.executable, *SERVE],
         "problem": "",
+        "hooks": False,
     }
     assert "registered already" in shell.text("install", "codex")
     assert "removed from" in shell.text("uninstall", "codex")

@@ -14,6 +14,7 @@ from mcp_offload.install.clients import CLIENTS
 from mcp_offload.install.hooks import HOOKS, hook_files
 from mcp_offload.install.model import Launch, Places
 from mcp_offload.install.records import Records
+from mcp_offload.install.status import status
 
 START = Launch("/opt/my py/bin/python", ("-P", "-m", "mcp_offload", "serve", "--store", "/s"))
 SHELL = "'/opt/my py/bin/python' -P -m mcp_offload"
@@ -51,6 +52,8 @@ def test_hooks_come_and_go_without_a_trace(installer: Installer, client: str, sc
     assert "hook" in outcome.diff
     assert any(client.encode() in data and b"hook" in data for data in _tree(installer).values())
     assert installer.install(CLIENTS[client], scope, START, approve=True, hooks=True).action == "unchanged"
+    told = status(CLIENTS[client], installer.places, START.command).registrations
+    assert [one.scope for one in told if one.hooks] == [scope]
     assert installer.uninstall(CLIENTS[client], scope).action == "removed"
     assert _tree(installer) == {}
 
