@@ -50,7 +50,7 @@ def find_model(name: str, *, hub_cache: str, weights: str | None = None) -> Mode
             reasoning_parser=cast("str | None", shipped["reasoning_parser"]),
         )
     path = _config_path(name, Path(hub_cache))
-    config = _json(path)
+    config = _with_quantization(_json(path), path)
     return Model(
         name=name,
         checkpoint=name,
@@ -59,7 +59,7 @@ def find_model(name: str, *, hub_cache: str, weights: str | None = None) -> Mode
         architecture=read_architecture(config),
         weights=_format(weights or weights_of(config)),
         has_kv_scales=has_kv_scales(config),
-        quantized_in_checkpoint=weights is None or weights == weights_of(config),
+        quantized_in_checkpoint=weights is None or _is_stored_as(config, weights),
         has_vision="vision_config" in config,
     )
 
@@ -93,6 +93,26 @@ def _format(name: str) -> WeightFormat:
     if name not in WEIGHT_FORMATS:
         raise ModelConfigError(f"Weights cannot be {name!r}; they are {', '.join(WEIGHT_FORMATS)}.")
     return WEIGHT_FORMATS[name]
+
+
+def _with_quantization(config: Mapping[str, object], path: Path) -> Mapping[str, object]:
+    """The configuration with what NVIDIA's quantizer writes into a file of its own beside it."""
+    beside = path.with_name("hf_quant_config.json")
+    if "quantization_config" in config or not beside.is_file():
+        return config
+    stated = _json(beside).get("quantization")
+    if not isinstance(stated, dict):
+        return config
+    told = cast("Mapping[str, object]", stated)
+    return {**config, "quantization_config": {"quant_method": "modelopt", **told}}
+
+
+def _is_stored_as(config: Mapping[str, object], weights: str) -> bool:
+    """Whether a checkpoint says that its weights are stored so; not where it says nothing understood."""
+    try:
+        return weights_of(config) == weights
+    except ModelConfigError:
+        return False
 
 
 def _config_path(name: str, hub_cache: Path) -> Path:
