@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import BinaryIO, Final, cast
 
 from mcp_offload import __version__
+from mcp_offload.install.entries import START
 from mcp_offload.settings import Settings
 
 LEGACY: Final = "2025-11-25"
@@ -51,10 +52,13 @@ class Session:
 
 
 def server_command(settings: Settings) -> list[str]:
-    """The command line that starts a server with these settings."""
+    """The command line that starts a server with these settings, as clients are told to start it.
+
+    Like theirs it imports nothing from the current directory, where a project may have modules of any name.
+    """
     roots = [part for root in settings.roots for part in ("--root", root)]
     return [
-        *(sys.executable, "-m", "mcp_offload", "serve"),
+        *(sys.executable, *START),
         *("--store", settings.store_dir, "--state", settings.state_dir),
         *("--workspace", settings.workspace, "--tools", settings.tools),
         *roots,

@@ -74,6 +74,28 @@ def test_what_is_published_names_this_version() -> None:
     assert _json(PLUGIN / ".claude-plugin" / "plugin.json")["version"] == __version__
 
 
+def test_the_registry_can_read_what_is_published_there() -> None:
+    """Source: the registry's schema of 2025-12-11, which the document names."""
+    server = _json(REGISTRATION / "server.json")
+    assert server["$schema"].endswith("/schemas/2025-12-11/server.schema.json")
+    assert re.fullmatch(r"[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+", server["name"])
+    assert 1 <= len(server["description"]) <= 100
+    assert 1 <= len(server["title"]) <= 100
+    (package,) = server["packages"]
+    assert (package["registryType"], package["transport"]) == ("pypi", {"type": "stdio"})
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert package["identifier"] == project["name"]
+    # uvx runs the command of the package's own name.
+    assert package["identifier"] in project["scripts"]
+    assert package["packageArguments"] == [{"type": "positional", "value": "serve"}]
+
+
+def test_a_name_in_the_registry_is_told_by_the_readme_too() -> None:
+    name = _json(REGISTRATION / "server.json")["name"]
+    told = re.findall(r"mcp-name: (\S+)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert told == ([] if name.startswith("com.example/") else [name])
+
+
 def test_the_bundle_lists_the_tools_of_the_server() -> None:
     page = (ROOT / "docs" / "reference" / "tools.md").read_text(encoding="utf-8")
     listed = [tool["name"] for tool in _json(REGISTRATION / "mcpb" / "manifest.json")["tools"]]

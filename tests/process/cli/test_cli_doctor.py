@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -19,6 +21,21 @@ def test_a_healthy_installation_has_nothing_to_fix(shell: Any) -> None:
         assert "mcp-offload" in checks[era]["detail"]
         assert "7 tools" in checks[era]["detail"]
     assert set(checks) >= {"store", "disk", "write-ahead log", "parsers", "token counter", "ripgrep"}
+
+
+def test_the_server_is_started_as_clients_start_it_whatever_the_project_holds(shell: Any) -> None:
+    for name in ("logging.py", "mcp_offload.py"):
+        (shell.project / name).write_text(
+            "raise RuntimeError('the project was imported')\n", encoding="utf-8"
+        )
+    # As the installed command does, and unlike ``python -m``, without the current directory.
+    command = [sys.executable, "-P", "-m", "mcp_offload", "--json", "doctor"]
+    done = subprocess.run(
+        command, cwd=shell.project, env=shell.environment(), capture_output=True, check=False, timeout=120
+    )
+    checks = {check["name"]: check for check in json.loads(done.stdout)["checks"]}
+    for era in ("server, handshake era", "server, current era"):
+        assert "7 tools" in checks[era]["detail"]
 
 
 def test_what_is_wrong_is_told_with_what_to_do(shell: Any) -> None:

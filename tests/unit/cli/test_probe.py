@@ -88,7 +88,7 @@ def test_the_server_is_started_with_these_settings() -> None:
         store_dir="/s", state_dir="/t", roots=("/a", "/b"), base_dir="/a", workspace="w", tools="all"
     )
     command = server_command(settings)
-    assert command[:4] == [sys.executable, "-m", "mcp_offload", "serve"]
+    assert command[:5] == [sys.executable, "-P", "-m", "mcp_offload", "serve"]
     assert command[4:] == [
         *("--store", "/s", "--state", "/t", "--workspace", "w", "--tools", "all"),
         *("--root", "/a", "--root", "/b"),
