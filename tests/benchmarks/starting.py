@@ -12,7 +12,7 @@ from pathlib import Path
 from tests.benchmarks.calls import succeeded
 from tests.benchmarks.data import write_log, write_module
 from tests.benchmarks.measuring import Row
-from tests.process.stdio.rig import Rig, server_command
+from tests.process.stdio.rig import ENDLESS_LEASE, Rig, server_command
 
 RUNS = 7
 
@@ -51,7 +51,7 @@ def _run(source: str) -> float:
 
 def _until(folder: Path, step: Callable[[Rig], object]) -> float:
     began = time.perf_counter()
-    with Rig(server_command(folder), folder / "work") as rig:
+    with Rig(server_command(folder, *ENDLESS_LEASE), folder / "work") as rig:
         rig.greet()
         step(rig)
         return time.perf_counter() - began

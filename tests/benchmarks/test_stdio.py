@@ -14,7 +14,7 @@ import pytest
 
 from tests.benchmarks.calls import CALLS, compared, new_logs, succeeded
 from tests.benchmarks.data import write_log, write_module
-from tests.process.stdio.rig import Rig, server_command
+from tests.process.stdio.rig import ENDLESS_LEASE, Rig, server_command
 
 pytestmark = pytest.mark.bench
 
@@ -47,7 +47,7 @@ def _sdk_import() -> float:
 def _until(tmp_path: Path, step: Callable[[Rig], object]) -> float:
     began = time.perf_counter()
     # Relative paths are resolved where the server runs, which has to be its root.
-    with Rig(server_command(tmp_path), tmp_path / "work") as rig:
+    with Rig(server_command(tmp_path, *ENDLESS_LEASE), tmp_path / "work") as rig:
         rig.greet()
         step(rig)
         return time.perf_counter() - began
@@ -77,7 +77,7 @@ def test_end(tmp_path: Path, cause: signal.Signals | None) -> None:
     """From the cause to the end of the process, a parsing process at work included."""
 
     def end() -> float:
-        with Rig(server_command(tmp_path), tmp_path) as rig:
+        with Rig(server_command(tmp_path, *ENDLESS_LEASE), tmp_path) as rig:
             rig.greet()
             rig.call("store_artifact", content="def f():\n    pass\n", name="a.py", kind="file")
             rig.call("outline_handle", handle="f1")

@@ -95,7 +95,9 @@ class Agent:
 
 def server(project: Path, store: Path, state: Path) -> StdioServerParameters:
     """How a client would be told to start the server for ``project``."""
-    arguments = ["-m", "mcp_offload", "--store", str(store), "--state", str(state), "serve"]
+    # It counts by itself what the agent sees, and compares whole texts.
+    places = ["--store", str(store), "--state", str(state)]
+    arguments = ["-m", "mcp_offload", *places, "serve", "--lease", "off"]
     return StdioServerParameters(command=sys.executable, args=arguments, cwd=str(project))
 
 

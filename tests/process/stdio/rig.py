@@ -18,18 +18,24 @@ ROOT = Path(__file__).resolve().parents[3]
 #: Generous: what is tested is that it happens, not how fast. The benchmark measures.
 PATIENCE_SECONDS = 30.0
 
+#: A hard lease that no test comes near the end of, to measure with.
+ENDLESS_LEASE = ("--lease", "hard", "--lease-limit", "1000000000")
+
 CLIENT = {"name": "rig", "version": "1"}
 ENVELOPE: dict[str, Any] = {VERSION_KEY: "2026-07-28", CAPABILITIES_KEY: {}, CLIENT_KEY: CLIENT}
 Json = dict[str, Any]
 
 
 def server_command(folder: Path, *more: str) -> list[str]:
-    """The command line of a server whose store is in ``folder`` and whose root is ``folder / "work"``."""
+    """The command line of a server whose store is in ``folder`` and whose root is ``folder / "work"``.
+
+    It has no lease unless ``more`` gives it one: without a person there, its default would end long tests.
+    """
     work = folder / "work"
     work.mkdir(exist_ok=True)
     store, state = str(folder / "store"), str(folder / "state")
     places = ["--store", store, "--state", state, "--root", str(work), "--workspace", str(work)]
-    return [sys.executable, "-m", "mcp_offload", "serve", *places, *more]
+    return [sys.executable, "-m", "mcp_offload", "serve", *places, "--lease", "off", *more]
 
 
 class Rig:
