@@ -42,11 +42,11 @@ def run_capture(argv: Sequence[str], environ: Mapping[str, str]) -> int:
             head += chunk
     except _EndedError:
         pass
-    if len(head) <= SMALL_BYTES:
-        _write(head)
-        return 0
     with suppress(BrokenPipeError):
-        _capture(head, name, spool, options, environ)
+        if len(head) <= SMALL_BYTES:
+            _write(head)
+        else:
+            _capture(head, name, spool, options, environ)
     return 0
 
 
@@ -66,6 +66,7 @@ def _options(argv: Sequence[str]) -> tuple[str, bool, list[str]]:
 
 
 def _end(number: int, frame: FrameType | None) -> None:
+    signal.signal(number, signal.SIG_DFL)  # whoever asks twice does not want to wait for a digest
     raise _EndedError
 
 
