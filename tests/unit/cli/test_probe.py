@@ -89,7 +89,7 @@ def test_the_server_is_started_with_these_settings() -> None:
     )
     command = server_command(settings)
     assert command[:5] == [sys.executable, "-P", "-m", "mcp_offload", "serve"]
-    assert command[4:] == [
+    assert command[5:] == [
         *("--store", "/s", "--state", "/t", "--workspace", "w", "--tools", "all"),
         *("--root", "/a", "--root", "/b"),
     ]
