@@ -244,3 +244,15 @@ def test_agents_that_wait_for_tools_leave_room_for_others() -> None:
     assert half_busy.velocity > all_busy.velocity
     assert half_busy.above_floor == pytest.approx(2 * all_busy.above_floor, abs=2)
     assert half_busy.in_memory == all_busy.in_memory
+
+
+def test_memory_alone_may_be_what_is_short() -> None:
+    patient = replace(request("llama-3.1-70b-fp8", 2, 40, 41_000), load=Load(40, 41_000, 1.0))
+    advice = make_plan(patient).advice
+    assert advice.gate.startswith("Much")
+
+
+def test_only_so_many_gpus_are_named_as_carry_the_load() -> None:
+    # 11 agents of 41k fit two GPUs, 33 four, 77 eight.
+    plan = planned("llama-3.1-70b-fp8", 2, 50, 41_000)
+    assert [told for told in plan.alternatives if "--gpus" in told] == ["8 x H100 SXM5 80 GB (--gpus 8)"]
