@@ -270,3 +270,7 @@ class Desk:
         for monitor in monitors:
             monitor.cancel()
         self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def join(self) -> None:
+        """Wait for what still runs, after :meth:`close`."""
+        self._pool.shutdown(wait=True)
