@@ -107,7 +107,7 @@ class Place:
 
         It is a script that notes its process and what it is sent; the server itself runs unchanged.
         """
-        for name in ("project", "bin", "home", "pids", "wire"):
+        for name in ("project", "project/.git", "bin", "home", "pids", "wire"):
             (self.folder / name).mkdir()
         shutil.copyfile(LOG, self.log)
         program = self.folder / "bin" / "mcp-offload"
