@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import zlib
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
 from . import merge
 from .family import DocumentParser, Findings, Group, Recogniser
@@ -18,8 +17,6 @@ from .table import DOCUMENTS, FAMILIES
 _WINDOW_BYTES: Final = 1 << 20
 _LINE_LIMIT_BYTES: Final = 1 << 20
 _SNIFF_BYTES: Final = 4096
-_UNPACK_LIMIT_BYTES: Final = 1 << 30
-_GZIP: Final = b"\x1f\x8b"  # Source: RFC 1952
 ROWS: Final = (*FAMILIES, GENERIC)
 
 
@@ -42,16 +39,13 @@ class Digester:
         self._generic = Generic()
         self._families: list[Recogniser] = [*(family.make() for family in FAMILIES), self._generic]
         self._full = [family.full_lines for family in ROWS]
-        self._wants = [0] * len(ROWS)
-        self._wanting = 0
+        self._wanting: dict[int, int] = {}
         self._peeler = Peeler()
         self._pending: list[bytes] = []
         self._pending_bytes = 0
         self._number = 1
         self._started = False
         self._sniffed = False
-        self._unpacker: Any = None
-        self._unpacked_bytes = 0
         self._documents: list[tuple[Group, DocumentParser]] = []
 
     def feed(self, chunk: bytes) -> None:
@@ -62,12 +56,12 @@ class Digester:
             if self._pending_bytes < _SNIFF_BYTES:
                 return
             chunk = self._begin()
-        self._route(chunk)
+        self._scan(chunk)
 
     def finish(self) -> Digest:
         """The digest of everything fed. Call once."""
         if not self._started:
-            self._route(self._begin())
+            self._scan(self._begin())
         if self._pending:
             self._block(b"".join(self._pending))
         last = self._number - 1
@@ -80,25 +74,10 @@ class Digester:
         return [(row.group, family.finish(last)) for row, family in zip(ROWS, self._families, strict=True)]
 
     def _begin(self) -> bytes:
-        """Leave the stage where the head is gathered; a log kept gzipped is read as the log it is."""
+        """Leave the stage where the head is gathered; what came so far is scanned at once."""
         data = b"".join(self._pending)
         self._pending, self._pending_bytes, self._started = [], 0, True
-        if data.startswith(_GZIP):
-            self._unpacker = zlib.decompressobj(31)
         return data
-
-    def _route(self, chunk: bytes) -> None:
-        if self._unpacker is None:
-            self._scan(chunk)
-            return
-        try:
-            while chunk and self._unpacked_bytes < _UNPACK_LIMIT_BYTES:
-                piece: bytes = self._unpacker.decompress(chunk, _WINDOW_BYTES)
-                chunk = self._unpacker.unconsumed_tail
-                self._unpacked_bytes += len(piece)
-                self._scan(piece)
-        except zlib.error:
-            self._unpacked_bytes = _UNPACK_LIMIT_BYTES  # broken from here on
 
     def _scan(self, chunk: bytes) -> None:
         if not self._sniffed:
@@ -164,12 +143,13 @@ class Digester:
         number = self._number
         text = self._peeler.peel(raw)
         hits = self._filter.families_of(text)
-        if not hits and not self._wanting:
-            return
-        wants = self._wants
-        if self._wanting:
-            hits = sorted({*hits, *(index for index, want in enumerate(wants) if want)})
+        wanting = self._wanting
+        if wanting:
+            hits = sorted({*hits, *wanting}) if hits else list(wanting)
         for index in hits:
             given = self._peeler.peel(raw, full=True) if self._full[index] and len(raw) > len(text) else text
-            wants[index] = self._families[index].feed(number, given)
-        self._wanting = sum(1 for want in wants if want)
+            want = self._families[index].feed(number, given)
+            if want:
+                wanting[index] = want
+            else:
+                wanting.pop(index, None)

@@ -107,33 +107,39 @@ class XmlScanner:
             return re.sub("[\ud800-\udfff]", "?", text).encode("utf-8")
 
     def _parse(self, chunk: bytes, *, final: bool) -> None:
+        rest = self._parse_one(chunk, final=final)
+        while rest is not None:
+            rest = self._parse_one(rest, final=False)
+
+    def _parse_one(self, chunk: bytes, *, final: bool) -> bytes | None:
+        """Parse up to the end of the chunk or of the document; what is left then is another document."""
         try:
             self._parser.Parse(chunk, final)
         except expat.ExpatError as error:
-            if error.code != expat.errors.codes[expat.errors.XML_ERROR_JUNK_AFTER_DOC_ELEMENT]:
-                self._dead = True
-                return
-            self._restart(chunk)
+            if error.code == expat.errors.codes[expat.errors.XML_ERROR_JUNK_AFTER_DOC_ELEMENT]:
+                return self._restart(chunk)
+            self._dead = True
         except _Stop:
             self._dead = True
         except (ValueError, LookupError):  # an encoding that Python does not know
             self._dead = True
         else:
             self._prune(self._base + max(0, self._parser.CurrentByteIndex))
+        return None
 
-    def _restart(self, chunk: bytes) -> None:
-        """Read a second document that follows the first."""
+    def _restart(self, chunk: bytes) -> bytes | None:
+        """Make ready for a document that follows another; its bytes, or None where none does."""
         at = self._base + self._parser.ErrorByteIndex
         rest = chunk[max(0, at - (self._offset - len(chunk))) :]
         if not rest.startswith(b"<"):
             self._dead = True
-            return
+            return None
         self._prune(at)
         self._base = at
         self.ended = False
         self._texts, self._sizes = [], []
         self._parser = self._new_parser()
-        self._parse(rest, final=False)
+        return rest
 
     def _prune(self, offset: int) -> None:
         """Advance the line counter to an offset and forget the bytes before it."""

@@ -98,11 +98,3 @@ def test_causes_are_ranked_by_how_many_failures_they_explain() -> None:
     causes = digest(log).causes
     assert [(cause.count, cause.first) for cause in causes] == [(4, 1), (1, 0)]
     assert causes[0].message == "KeyError: 'id 2'"
-
-
-def test_a_gzipped_log_is_read_as_the_log_it_is() -> None:
-    import gzip
-
-    assert digest(gzip.compress(RED)) == digest(RED)
-    assert digest(gzip.compress(RED)[:-20]).verdict is not Verdict.PASSED
-    assert digest(b"\x1f\x8bnot gzip").verdict is Verdict.UNKNOWN
