@@ -6,8 +6,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
+from urllib.parse import quote
 
-from mcp_types import Prompt, PromptArgument
+from mcp_types import Icon, Prompt, PromptArgument
 
 from mcp_offload.models import Kind
 
@@ -31,11 +32,12 @@ class ArgumentSpec:
 
 @dataclass(frozen=True, slots=True)
 class PromptSpec:
-    """One prompt; ``text`` names its arguments in braces."""
+    """One prompt; ``text`` names its arguments in braces, ``icon`` is an SVG path on a grid of 24 by 24."""
 
     title: str
     description: str
     arguments: Mapping[str, ArgumentSpec]
+    icon: str
     text: str
 
 
@@ -44,6 +46,7 @@ PROMPTS: Final[Mapping[str, PromptSpec]] = {
         "Triage a failing run",
         "Find the causes of a failing build or test run from its log.",
         {"handle": ArgumentSpec("log or test run: handle or path", LOGS)},
+        "M12 3l10 18H2zM12 10v5M12 18v.5",
         """\
 Triage the run {handle}.
 1. outline_handle("{handle}"): verdict, failures, causes.
@@ -57,6 +60,7 @@ Triage the run {handle}.
             "handle": ArgumentSpec("symbol: f12#Invoice.total or path#symbol", (Kind.FILE,)),
             "goal": ArgumentSpec("what to change", None),
         },
+        "M4 20l1-5L16 4l4 4L9 19z",
         """\
 Refactor {handle}: {goal}
 1. read_handle(["{handle}"]), then search_handles its name for callers.
@@ -70,6 +74,7 @@ Refactor {handle}: {goal}
             "before": ArgumentSpec("handle or path", (Kind.FILE,)),
             "after": ArgumentSpec("default: the file on disk", (Kind.FILE,), required=False, form=', "{}"'),
         },
+        "M12 3v12M6 9h12M6 20h12",
         """\
 Review the changes: diff_handles("{before}"{after}).
 1. For each changed symbol read it by handle where the hunk is not enough, and search for its callers.
@@ -89,9 +94,27 @@ def listed_prompts() -> list[Prompt]:
                 PromptArgument(name=argument, description=one.description, required=one.required)
                 for argument, one in spec.arguments.items()
             ],
+            icons=[_icon(spec.icon)],
         )
         for name, spec in PROMPTS.items()
     ]
+
+
+def _icon(path: str) -> Icon:
+    """A line drawing in grey, which shows on dark and on light.
+
+    Prompts are what users choose from, so they have icons. Tools and resources have none: some clients pass
+    all that they list to the model.
+    """
+    drawing = (
+        "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 24 24'>"
+        f"<path fill='none' stroke='#888' stroke-width='2' d='{path}'/></svg>"
+    )
+    return Icon(
+        src="data:image/svg+xml," + quote(drawing, safe="/:='"),
+        mime_type="image/svg+xml",
+        sizes=["any"],
+    )
 
 
 def prompt_text(spec: PromptSpec, given: Mapping[str, str]) -> str:

@@ -123,6 +123,10 @@ REQUIREMENTS: Final[dict[str, Requirement]] = {
     "prompts": Requirement(
         "Prompts are listed and filled in; wrong names and arguments are refused.", f"{_PROTOCOL}, Prompts"
     ),
+    "listed": Requirement(
+        "All that is listed has a title; tools tell what they do to the world; prompts have icons.",
+        f"{_PROTOCOL}, Prompts",
+    ),
     "completion": Requirement(
         "Handles, versions, symbols and failures are completed from what is stored.",
         f"{_PROTOCOL}, Completion",
