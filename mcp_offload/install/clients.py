@@ -132,7 +132,8 @@ _CLIENTS: Final = (
         ),
         approval=Approval(table=("tools", {"approval_mode": "approve"})),
         verified="0.171.0",
-        note="A file of project scope is read in trusted projects alone.",
+        note="A file of project scope is read in trusted projects alone. It goes on without a server that"
+        " takes over a second to start; with `required = true` in the entry it waits, and needs it to start.",
     ),
     Client(
         id="gemini",

@@ -91,6 +91,8 @@ class Rig:
 
         Every step must have been taken: a client that does not offer a tool fails here.
         """
+        if self.agent.id == "codex":
+            self._have_codex_wait()
         self.model.script = list(script)
         before = len(self.model.turns)
         line = self.agent.line(self.node, "go on", careful=careful)
@@ -100,6 +102,14 @@ class Rig:
         assert turns, said
         assert turns[-1].steps == len(script), (turns[-1].calls, said)
         return turns
+
+    def _have_codex_wait(self) -> None:
+        """By itself it leaves out tools of servers that take over a second to start, as on a busy machine."""
+        config = self.home / ".codex" / "config.toml"
+        head = "[mcp_servers.offload]\n"
+        text = config.read_text()
+        if "required" not in text:
+            config.write_text(text.replace(head, f"{head}required = true\n"))
 
     def shell(self, command: str) -> Step:
         """A call of the client's own shell."""
