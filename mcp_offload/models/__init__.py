@@ -10,6 +10,7 @@ from __future__ import annotations
 from mcp_offload.models.cards import CardChange, CardResult
 from mcp_offload.models.core import (
     KIND_NAMES,
+    MEMBER,
     PARTS,
     Artifact,
     FileStamp,
@@ -56,6 +57,7 @@ from mcp_offload.models.stats import StatsResult
 
 __all__ = [
     "KIND_NAMES",
+    "MEMBER",
     "PARTS",
     "Artifact",
     "ArtifactEntry",

@@ -46,6 +46,9 @@ class Status(StrEnum):
     GONE = "gone"
 
 
+MEMBER: Final = "member"
+"""The kind of a symbol that an outline shows only where what holds it is outlined by its own handle."""
+
 Part = Literal["sig", "doc", "body", "head"]
 PARTS: Final[tuple[Part, ...]] = ("sig", "doc", "body", "head")
 

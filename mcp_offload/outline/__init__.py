@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NOTHING_FOUND", "OUTLINE_VERSION", "OUT_OF_TIME", "chunked", "outline"]
 
-OUTLINE_VERSION: Final = 1
+OUTLINE_VERSION: Final = 2
 """Part of every cache key; raised whenever the same bytes would be outlined differently."""
 
 OUT_OF_TIME: Final = "parser out of time"

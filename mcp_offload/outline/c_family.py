@@ -34,7 +34,7 @@ class Skeleton:
 def skeleton(view: bytes, *, cpp: bool) -> Skeleton:
     """The text without comments, preprocessor lines, function bodies and macros before declarations."""
     masked = mask(view)
-    sieve = Sieve(masked, records_kept=cpp)
+    sieve = Sieve(masked, records_kept=True)
     sieve.run()
     cleaned = clean(sieve.text, masked.defined, cpp=cpp)
     return Skeleton(bytes(sieve.text), tuple(sieve.errors), cleaned.starts, cleaned.blocks, masked.macros)

@@ -34,6 +34,7 @@ Naming = Literal[
 EVERYWHERE: frozenset[Container] = frozenset(("top", "class", "function"))
 OUTSIDE_FUNCTIONS: frozenset[Container] = frozenset(("top", "class"))
 TOP_ONLY: frozenset[Container] = frozenset(("top",))
+CLASS_ONLY: frozenset[Container] = frozenset(("class",))
 
 
 @dataclass(frozen=True, slots=True)

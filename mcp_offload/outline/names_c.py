@@ -6,6 +6,7 @@ import re
 
 from tree_sitter import Node
 
+from mcp_offload.models import MEMBER
 from mcp_offload.outline.found import Found, Place, text_of
 from mcp_offload.outline.grammar import Rule
 
@@ -48,13 +49,16 @@ def find(node: Node, rule: Rule, place: Place, view: bytes) -> list[Found]:
         found.append(Found(path, kind, place.container, params, body, listed))
     if node.type == "function_definition":
         return [Found(each.path, each.kind, None, each.params, body) for each in found]
-    # A declaration may define the type it uses; that type stands beside the variables, not under them.
-    return [*found, Found((), rule.kind, place.container, listed=False)]
+    # A declaration may define the type it uses; that type stands beside the variables, not under them,
+    # unless it has no other name than theirs.
+    target = node.child_by_field_name("type")
+    inner = found[0].path if found and target is not None and _is_unnamed(target) else ()
+    return [*found, Found(inner, rule.kind, place.container, listed=False)]
 
 
 def _kind(node: Node, path: tuple[str, ...], place: Place, function: bool, otherwise: str) -> str:
     if not function:
-        return otherwise
+        return MEMBER if node.type == "field_declaration" and place.container == "class" else otherwise
     if node.type != "function_definition":
         return "prototype"
     around = place.path if place.container == "class" else ()
@@ -146,10 +150,15 @@ def _record(node: Node, rule: Rule, view: bytes) -> list[Found]:
 def _typedef(node: Node, rule: Rule, place: Place, view: bytes) -> list[Found]:
     kind, body = rule.kind, None
     target = node.child_by_field_name("type")
-    if target is not None and target.type in _RECORDS and target.child_by_field_name("name") is None:
+    if target is not None and _is_unnamed(target):
         body = target.child_by_field_name("body")
         kind = target.type.partition("_")[0] if body is not None else kind
     names = [_unwrap(each)[0] for each in node.children_by_field_name("declarator")]
     paths = [_path(name, view) for name in names if name is not None]
     found = [Found(path, kind, place.container, None, body) for path in paths if path]
-    return [*found, Found((), kind, place.container, listed=False)]
+    inner = found[0].path if found and body is not None else ()
+    return [*found, Found(inner, kind, place.container, listed=False)]
+
+
+def _is_unnamed(target: Node) -> bool:
+    return target.type in _RECORDS and target.child_by_field_name("name") is None

@@ -9,6 +9,7 @@ from mcp_offload.cards.names import may_have_card
 from mcp_offload.errors import InvalidArgumentError
 from mcp_offload.handle import BytesSelector, LinesSelector, PathRef, SymbolSelector, parse_handle
 from mcp_offload.models import (
+    MEMBER,
     Artifact,
     MapEntry,
     MapResult,
@@ -173,18 +174,19 @@ def directory_map(ctx: Context, stored: StoreManyResult, limits: Limits, monitor
 def _inside(ctx: Context, target: Target, table: Outline, monitor: Monitor) -> Sequence[Symbol]:
     match target.selector:
         case None:
-            return table.symbols
+            return [s for s in table.symbols if s.kind != MEMBER]
         case LinesSelector() | BytesSelector():
             span = select(ctx, target, monitor).span
             with ctx.store.open_view(target.base) as view:
                 first = view.line_of(span.start_byte) if view.size_bytes else 1
                 last = view.line_of(max(span.start_byte, span.end_byte - 1)) if view.size_bytes else 1
-            return [s for s in table.symbols if first <= s.start_line <= last]
+            return [s for s in table.symbols if first <= s.start_line <= last and s.kind != MEMBER]
         case SymbolSelector():
             outer = select(ctx, target, monitor).symbol
             assert outer is not None
             depth = len(outer.path)
-            return [s for s in table.symbols if len(s.path) > depth and s.path[:depth] == outer.path]
+            inner = [s for s in table.symbols if len(s.path) > depth and s.path[:depth] == outer.path]
+            return [s for s in inner if s.kind != MEMBER or len(s.path) == depth + 1]
         case _:
             raise InvalidArgumentError(
                 "Outline an artifact, a symbol or lines (f12, f12#Invoice, f12#L10-400)."

@@ -7,6 +7,7 @@ from mcp_offload.outline.grammar import OUTSIDE_FUNCTIONS, Grammar, Rule
 _DECLARATION = Rule("variable", "declarator", only=OUTSIDE_FUNCTIONS)
 
 _RULES = {
+    "field_declaration": _DECLARATION,
     "function_definition": Rule("function", "declarator"),
     "declaration": _DECLARATION,
     "struct_specifier": Rule("struct", "record", inside="class"),
@@ -22,7 +23,7 @@ _TRANSPARENT = frozenset(
 C = Grammar(
     package="tree_sitter_c",
     rules=_RULES,
-    transparent=_TRANSPARENT | {"field_declaration"},
+    transparent=_TRANSPARENT,
     doc_markers=(b"//",),
     doc_blocks=(b"/*",),
 )
@@ -33,7 +34,6 @@ CPP = Grammar(
     | {
         "class_specifier": Rule("class", "record", inside="class"),
         "namespace_definition": Rule("namespace", "module", inside="top"),
-        "field_declaration": _DECLARATION,
         "alias_declaration": Rule("type"),
         "concept_definition": Rule("concept"),
     },

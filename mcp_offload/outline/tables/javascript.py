@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mcp_offload.models import MEMBER
 from mcp_offload.outline.grammar import OUTSIDE_FUNCTIONS, Grammar, Rule
 
 _FUNCTION = Rule("function", inside="function")
@@ -24,12 +25,13 @@ _RULES = {
 _TYPES = {
     "abstract_class_declaration": _CLASS,
     "interface_declaration": Rule("interface", inside="class"),
-    "type_alias_declaration": Rule("type"),
+    "type_alias_declaration": Rule("type", inside="class"),
     "enum_declaration": Rule("enum"),
     "internal_module": _MODULE,
     "module": _MODULE,
     "function_signature": Rule("function"),
     "method_signature": Rule("method", "member"),
+    "property_signature": Rule(MEMBER, "member"),
     "abstract_method_signature": Rule("method", "member"),
     "public_field_definition": Rule("property", "variable", inside="function"),
 }

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from mcp_offload.outline.grammar import OUTSIDE_FUNCTIONS, Grammar, Rule
+from mcp_offload.models import MEMBER
+from mcp_offload.outline.grammar import CLASS_ONLY, OUTSIDE_FUNCTIONS, Grammar, Rule
 
 GRAMMAR = Grammar(
     package="tree_sitter_rust",
     rules={
         "function_item": Rule("function", inside="function", member_kind="method"),
         "function_signature_item": Rule("function", member_kind="method"),
-        "struct_item": Rule("struct"),
+        "struct_item": Rule("struct", inside="class"),
+        "field_declaration": Rule(MEMBER, only=CLASS_ONLY),
         "enum_item": Rule("enum"),
-        "union_item": Rule("union"),
+        "union_item": Rule("union", inside="class"),
         "trait_item": Rule("trait", inside="class"),
         "impl_item": Rule("impl", "impl", inside="class"),
         "mod_item": Rule("module", inside="top"),
@@ -25,6 +27,7 @@ GRAMMAR = Grammar(
         (
             "source_file",
             "declaration_list",
+            "field_declaration_list",
             "block",
             "foreign_mod_item",
             "unsafe_block",

@@ -15,7 +15,7 @@ from mcp_offload.errors import (
     SymbolAmbiguousError,
     SymbolNotFoundError,
 )
-from mcp_offload.models import ReadResult, Status, StoreResult
+from mcp_offload.models import OutlineResult, ReadResult, Status, StoreResult
 from mcp_offload.service import OffloadService, Session
 
 SOURCE = '''\
@@ -50,6 +50,34 @@ def stored(service: OffloadService, source: str) -> StoreResult:
 def read(service: OffloadService, handle: str, session: Session | None = None, **options: int) -> ReadResult:
     (result,) = service.read([handle], session=session, **options)
     return result
+
+
+RECORDS = {
+    "point.c": ("typedef struct {\n    int x, y;\n    int (*move)(int);\n} Point;\n", "    int x, y;"),
+    "point.cpp": ("class Point {\n    double x = 0;\n    int norm() const;\n};\n", "    double x = 0;"),
+    "point.go": ('package p\n\ntype Point struct {\n\tx int `json:"x"`\n}\n', '\tx int `json:"x"`'),
+    "point.rs": (
+        "pub struct Point {\n    /// Across.\n    pub x: i32,\n}\n",
+        "    /// Across.\n    pub x: i32",
+    ),
+    "point.ts": ("interface Point {\n  readonly x?: number;\n}\n", "  readonly x?: number;"),
+}
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_a_data_member_has_a_handle_and_is_listed_where_its_record_is_outlined(
+    service: OffloadService, project: Path, name: str
+) -> None:
+    source, member = RECORDS[name]
+    (project / name).write_text(source, encoding="utf-8")
+    stored(service, name)
+    assert read(service, "f1#Point.x").text == member
+    whole, inner = service.outline("f1"), service.outline("f1#Point")
+    assert isinstance(whole, OutlineResult)
+    assert isinstance(inner, OutlineResult)
+    assert "f1#Point" in [entry.handle for entry in whole.symbols]
+    assert "f1#Point.x" not in [entry.handle for entry in whole.symbols]
+    assert "f1#Point.x" in [entry.handle for entry in inner.symbols]
 
 
 def test_a_symbol_a_range_and_the_tail_come_back_exactly(service: OffloadService, app: Path) -> None:
