@@ -81,20 +81,23 @@ def frameworks() -> list[str]:
     return sorted(path.stem for path in PINS.glob("*.txt"))
 
 
-def prepare(name: str) -> Environment:
+def prepare(name: str, pinned: Path | None = None) -> Environment:
     """Install a framework where it is not there as its pins say; safe to call from several processes.
+
+    ``pinned``: the file with the pins of something else than a framework.
 
     Raises:
         RuntimeError: uv failed; the text holds what it said.
     """
     folder = ENVIRONMENTS / name
-    stamp = hashlib.sha256(pins(name).read_bytes() + sys.version.encode()).hexdigest()
+    pinned = pinned or pins(name)
+    stamp = hashlib.sha256(pinned.read_bytes() + sys.version.encode()).hexdigest()
     with _locked(name):
         mark = folder / STAMP
         if mark.is_file() and mark.read_text(encoding="utf-8") == stamp:
             return Environment(folder)
         _uv("venv", "--clear", "--python", sys.executable, str(folder))
-        _uv("pip", "sync", "--python", str(folder), str(pins(name)))
+        _uv("pip", "sync", "--python", str(folder), str(pinned))
         mark.write_text(stamp, encoding="utf-8")
     return Environment(folder)
 
