@@ -174,11 +174,17 @@ class Ledger:
         """Admit no request that brings the running contexts above so many tokens; None for no limit."""
         self._context_limit_tokens = limit_tokens
 
-    def set_session_share(self, share: float) -> None:
-        """Let session leases come to this share of the pool; the youngest lose theirs first."""
+    def set_session_share(self, share: float, *, trim: bool = True) -> None:
+        """Let session leases come to this share of the pool.
+
+        Args:
+            share: of the leasable blocks.
+            trim: end the youngest agents' leases until the rest fit; else only new agents wait.
+        """
         self._sessions.share = share
         self._sessions.reproject()
-        self._sessions.trim()
+        if trim:
+            self._sessions.trim()
 
     def restart(self, pool: Pool, now: float) -> list[str]:
         """The engine started anew with this pool: the requests that ran are lost and named.
@@ -279,9 +285,11 @@ class Ledger:
         self._leased += blocks
         self._variance += variance
         self._context_tokens += ask.prompt_tokens
+        resumed = entry.session.lease_blocks is not None
         self._sessions.grant(entry.session, ask.prompt_tokens)
         self.counters.admitted += 1
-        return Admitted(ask.request_id, ask.session_id, blocks, now - entry.since_seconds, entry.reason)
+        waited = now - entry.since_seconds
+        return Admitted(ask.request_id, ask.session_id, blocks, resumed, waited, entry.reason)
 
     def _expired(self, entry: Waiting, now: float) -> Refused:
         self._queue.remove(entry.ask.request_id)

@@ -107,7 +107,10 @@ class Policy:
         patience_seconds: after so long a request goes before all others and nothing overtakes it.
         session_patience_seconds: after so long a new agent may end the session leases of idle ones.
         idle_seconds: the longest a session lease outlives its session's last request.
-        idle_quantile: the quantile of a class's tool times that ends the lease earlier.
+        idle_quantile: of a class's tool times; a lease ends earlier once its session was idle for
+            ``idle_factor`` times that. An agent that is gone holds its lease so long for nothing, one that
+            comes back later finds its place taken.
+        idle_factor: see there.
         peak_quantile: the quantile of a class's peaks that a session lease holds.
     """
 
@@ -119,17 +122,22 @@ class Policy:
     patience_seconds: float = 30.0
     session_patience_seconds: float = 600.0
     idle_seconds: float = 120.0
-    idle_quantile: float = 0.9
+    idle_quantile: float = 0.95
+    idle_factor: float = 2.0
     peak_quantile: float = 0.55
 
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """A request that may run now; ``blocks`` is its run lease."""
+    """A request that may run now; ``blocks`` is its run lease.
+
+    ``resumed`` says that its session held a session lease, so that its prefix should still be cached.
+    """
 
     request_id: str
     session_id: str
     blocks: int
+    resumed: bool
     waited_seconds: float
     waited_for: Reason | None
 

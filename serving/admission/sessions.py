@@ -176,7 +176,8 @@ class Sessions:
 
     def _idle_seconds(self, session: Session) -> float:
         usual = self._history.idle_seconds(session.agent_class, self._policy.idle_quantile)
-        return self._policy.idle_seconds if usual is None else min(usual, self._policy.idle_seconds)
+        longest = self._policy.idle_seconds
+        return longest if usual is None else min(self._policy.idle_factor * usual, longest)
 
     def _set(self, session: Session, blocks: int) -> None:
         if session.lease_blocks is None:

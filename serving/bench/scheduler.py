@@ -33,6 +33,7 @@ class Live:
     request: Any
     output_tokens: int
     wanted_tokens: int
+    computed_prompt_tokens: int = 0
     first_seconds: float | None = None
 
 
@@ -117,8 +118,11 @@ class Engine:
         self._scheduler.add_request(request)
         self.live[name] = Live(request, 0, min(wanted_tokens, limit_tokens))
 
-    def step(self, wrote: Callable[[str, int], None]) -> list[str]:
-        """One step: the clock goes on by what it takes. Returns the requests that ended with it."""
+    def step(self, wrote: Callable[[str, int], None]) -> list[tuple[str, int]]:
+        """One step: the clock goes on by what it takes.
+
+        Returns the requests that ended with it, and how many prompt tokens each had computed.
+        """
         plan = self._scheduler.schedule()
         scheduled: dict[str, int] = plan.num_scheduled_tokens
         context = computed = prompt_tokens = 0
@@ -127,7 +131,9 @@ class Engine:
             done: int = request.num_computed_tokens  # schedule() has advanced it already
             context += done
             computed += tokens
-            prompt_tokens += max(0, min(done, request.num_prompt_tokens) - (done - tokens))
+            of_prompt = max(0, min(done, request.num_prompt_tokens) - (done - tokens))
+            self.live[name].computed_prompt_tokens += of_prompt
+            prompt_tokens += of_prompt
         seconds = self._roofline.step_seconds(computed, context)
         self._count(seconds, computed, prompt_tokens)
         self._scheduler.update_from_output(plan, self._sampled(scheduled))
@@ -152,8 +158,8 @@ class Engine:
             tokens.append([live.output_tokens + 7] if whole else [])
         return ModelRunnerOutput(names, {name: i for i, name in enumerate(names)}, tokens)
 
-    def _ended(self, scheduled: dict[str, int], wrote: Callable[[str, int], None]) -> list[str]:
-        ended: list[str] = []
+    def _ended(self, scheduled: dict[str, int], wrote: Callable[[str, int], None]) -> list[tuple[str, int]]:
+        ended: list[tuple[str, int]] = []
         for name in scheduled:
             live = self.live[name]
             written: int = live.request.num_output_tokens
@@ -164,8 +170,8 @@ class Engine:
                     live.first_seconds = self.now
                 wrote(name, written)
             if written >= live.wanted_tokens:
-                ended.append(name)
-        for name in ended:
+                ended.append((name, live.computed_prompt_tokens))
+        for name, _ in ended:
             self._finish(name)
         return ended
 

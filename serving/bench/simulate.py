@@ -44,6 +44,7 @@ class _Run:
     tokens: list[int]
     turn: int = 0
     asked_seconds: float = 0.0
+    promised: bool = True
 
     @property
     def current(self) -> Turn:
@@ -59,12 +60,11 @@ class _Window:
     """Tokens since the last control."""
 
     prompt_tokens: int = 0
+    cached_tokens: int = 0
     new_tokens: int = 0
     computed_tokens: int = 0
     prefill_seconds: float = 0.0
     began_seconds: float = 0.0
-    finished: int = 0
-    preempted: int = 0
 
 
 @dataclass(slots=True)
@@ -120,8 +120,8 @@ class Simulation:
                 self._ask(heapq.heappop(self._due)[2])
             self._settle()
             if engine.running:
-                for name in engine.step(self._wrote):
-                    self._answered(self._runs.pop(name))
+                for name, computed in engine.step(self._wrote):
+                    self._answered(self._runs.pop(name), computed)
             else:
                 self._skip()
             self._control()
@@ -134,7 +134,6 @@ class Simulation:
         run.tokens += range(first, first + turn.new_tokens)
         run.asked_seconds = self._engine.now
         self.result.new_tokens += turn.new_tokens
-        self._window.new_tokens += turn.new_tokens + (run.agent.base_tokens if run.turn == 0 else 0)
         self._runs[run.request] = run
         if self._ledger is None:
             self._start(run, 0.0)
@@ -149,11 +148,12 @@ class Simulation:
             return
         for outcome in self._ledger.settle(self._engine.now):
             assert isinstance(outcome, Admitted), outcome
-            self._start(self._runs[outcome.request_id], outcome.waited_seconds)
+            run = self._runs[outcome.request_id]
+            run.promised = outcome.resumed
+            self._start(run, outcome.waited_seconds)
 
     def _start(self, run: _Run, waited_seconds: float) -> None:
         self.result.wait_seconds.append(waited_seconds)
-        self._window.prompt_tokens += len(run.tokens)
         self._engine.submit(run.request, list(run.tokens), run.current.output_tokens, self._limit)
 
     def _wrote(self, name: str, output_tokens: int) -> None:
@@ -162,8 +162,11 @@ class Simulation:
         if self._ledger is not None:
             self._ledger.wrote(name, output_tokens)
 
-    def _answered(self, run: _Run) -> None:
-        engine, turn = self._engine, run.current
+    def _answered(self, run: _Run, computed_tokens: int) -> None:
+        engine, turn, window = self._engine, run.current, self._window
+        window.prompt_tokens += len(run.tokens)
+        window.cached_tokens += max(0, len(run.tokens) - computed_tokens)
+        window.new_tokens += turn.new_tokens if run.promised else len(run.tokens)
         self.result.requests += 1
         if self._ledger is not None:
             self._ledger.release(run.request, engine.now, output_tokens=turn.output_tokens)
@@ -196,7 +199,11 @@ class Simulation:
         state = self._ledger.state()
         told = Window(
             recompute_share=recompute_share(
-                computed, 0, window.new_tokens, spent / computed if computed else 0.0, seconds
+                window.prompt_tokens,
+                window.cached_tokens,
+                window.new_tokens,
+                spent / computed if computed else 0.0,
+                seconds,
             ),
             preempted_share=0.0,
             session_share=state.session_blocks / state.leasable,
@@ -204,7 +211,7 @@ class Simulation:
         )
         before = self._cap.share
         if self._cap.update(told) != before:
-            self._ledger.set_session_share(self._cap.share)
+            self._ledger.set_session_share(self._cap.share, trim=self._cap.trim)
         self.result.shares.append(self._cap.share)
         self._window = _Window(
             computed_tokens=tallies.computed_prompt_tokens,

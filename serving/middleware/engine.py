@@ -187,7 +187,7 @@ class Engine:
         if share != before:
             _log.info("session leases may come to %.2f of the pool (before %.2f)", share, before)
             for gate in self.gates.values():
-                gate.ledger.set_session_share(share)
+                gate.ledger.set_session_share(share, trim=self._cap.trim)
                 gate.settle()
 
 

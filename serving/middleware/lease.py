@@ -332,6 +332,8 @@ class LeaseMiddleware:
             return None
         session, prompt = request.identity.session_id, request.demand.prompt_tokens
         before = self._contexts.pop(session, 0)
+        if request.admitted is not None and not request.admitted.resumed:
+            before = 0  # its prefix was not promised to be cached
         self._contexts[session] = prompt + output_tokens
         if len(self._contexts) > 65536:
             self._contexts.popitem(last=False)

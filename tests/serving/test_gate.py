@@ -32,7 +32,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def engine(home: Path) -> Generator[node.Server]:
-    """Sixteen usable blocks of 128 tokens: room for three of the sixteen agents' requests."""
+    """Sixteen usable blocks of 128 tokens: room for a third of what sixteen agents ask for."""
     flags = (
         "--max-model-len", "2048", "--block-size", str(BLOCK_TOKENS),
         "--num-gpu-blocks-override", str(BLOCKS), "--max-num-seqs", "16",
@@ -121,9 +121,9 @@ def _agents(server: node.Server, requests: int) -> float:
     def run(agent: int) -> None:
         rng = random.Random(agent)
         for turn in range(requests // AGENTS):
-            prompt = [1000 + agent] * rng.randint(40, 120) + [2000 + turn] * 20
+            prompt = [1000 + agent] * rng.randint(20, 60) + [2000 + turn] * 20
             body = {
-                "model": "m", "prompt": prompt, "max_tokens": rng.randint(120, 420),
+                "model": "m", "prompt": prompt, "max_tokens": rng.randint(60, 220),
                 "ignore_eos": True, "temperature": 0,
             }  # fmt: skip
             status, answer = server.post("/v1/completions", body)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from serving.admission import History, Sample, SessionCap, StepFit, StepTime, Window, recompute_share
+from serving.admission import CapRule, History, Sample, SessionCap, StepFit, StepTime, Window, recompute_share
 
 TOKENS = st.lists(st.integers(0, 5000), min_size=1, max_size=60)
 
@@ -97,17 +97,26 @@ def test_a_light_node_is_never_capped() -> None:
 
 
 def test_the_cap_starts_at_what_is_live_falls_and_rises() -> None:
-    cap = SessionCap()
-    assert cap.update(Window(0.4, 0.0, 3.0, sessions_wait=False)) == pytest.approx(2.55)
-    assert cap.update(Window(0.0, 0.01, 2.5, sessions_wait=True)) == pytest.approx(2.55 * 0.85 * 2.5 / 2.55)
-    held = cap.share
-    assert cap.update(Window(0.05, 0.0, 2.0, sessions_wait=True)) == held
-    assert cap.update(Window(0.0, 0.0, 2.0, sessions_wait=False)) == held
-    assert cap.update(Window(0.0, 0.0, 2.0, sessions_wait=True)) == pytest.approx(held + 0.05)
+    cap = SessionCap(CapRule(fall=0.8, rise=0.04, near=0.9, hold=2, least=0.5, release=4.0))
+    assert cap.update(Window(0.4, 0.0, 3.0, sessions_wait=False)) == pytest.approx(2.4)
+    assert cap.trim
+    for _ in range(2):  # what began before the fall tells of then
+        assert cap.update(Window(0.9, 0.0, 2.5, sessions_wait=True)) == pytest.approx(2.4)
+        assert not cap.trim
+    assert cap.update(Window(0.0, 0.01, 2.5, sessions_wait=True)) == pytest.approx(2.0)
+    assert not cap.trim  # nothing severe: only new agents wait
+    for _ in range(2):
+        cap.update(Window(0.0, 0.0, 2.0, sessions_wait=True))
+    assert cap.update(Window(0.05, 0.0, 2.0, sessions_wait=True)) == pytest.approx(2.0)
+    assert cap.update(Window(0.0, 0.0, 2.0, sessions_wait=False)) == pytest.approx(2.0)
+    assert cap.update(Window(0.0, 0.0, 2.0, sessions_wait=True)) == pytest.approx(2.04)
+    for _ in range(6):
+        cap.update(Window(0.0, 0.0, 2.0, sessions_wait=True))
+    assert cap.update(Window(0.0, 0.0, 2.0, sessions_wait=True)) == pytest.approx(2.28 + 0.01)  # near 2.5
     for _ in range(50):
-        cap.update(Window(1.0, 0.0, 9.0, sessions_wait=True))
+        cap.update(Window(1.0, 0.0, 0.4, sessions_wait=True))
     assert cap.share == 0.5
-    for _ in range(200):
+    for _ in range(500):
         cap.update(Window(0.0, 0.0, 1.0, sessions_wait=True))
     assert cap.share == math.inf
 
