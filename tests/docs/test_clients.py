@@ -105,5 +105,5 @@ def test_the_bundle_lists_the_tools_of_the_server() -> None:
 
 def test_the_plugin_starts_the_server() -> None:
     assert _json(PLUGIN / ".mcp.json") == {
-        "mcpServers": {"offload": {"command": "mcp-offload", "args": ["serve"]}}
+        "mcpServers": {"offload": {"command": "mcp-offload", "args": ["serve"], "alwaysLoad": True}}
     }

@@ -69,6 +69,7 @@ def _replacement(
     """What to show instead of an output, or None to leave it."""
     if not output.file and len(output.text) <= SMALL_BYTES:
         return None
+    from mcp_offload.cli.hook.spool import as_it_came
     from mcp_offload.cli.hook.storing import digest_of
 
     directory = asked.get("cwd")
@@ -76,7 +77,15 @@ def _replacement(
         os.chdir(directory)  # the workspace is found from it, as the server finds its own
     descriptor = _descriptor(output)
     try:
-        return digest_of(descriptor, output.name, options, environ, must=output.spool)
+        told = digest_of(descriptor, output.name, options, environ, must=output.spool)
+        if output.spool:
+            os.unlink(output.file)
+        return told
+    except Exception as exc:
+        if not output.spool:
+            raise
+        tell(f"not offloaded: {exc}")
+        return as_it_came(descriptor, output.file)
     finally:
         os.close(descriptor)
 
@@ -87,10 +96,10 @@ def _descriptor(output: Output) -> int:
     Raises:
         OSError: it is not there, or not this user's.
     """
-    from mcp_offload.cli.hook.spool import open_own_file, take_up
+    from mcp_offload.cli.hook.spool import open_own_file, open_spooled
 
     if output.spool:
-        return take_up(output.file)
+        return open_spooled(output.file)
     if output.file:
         return open_own_file(output.file)
     import tempfile

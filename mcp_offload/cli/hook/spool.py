@@ -9,6 +9,8 @@ import time
 from contextlib import suppress
 from typing import BinaryIO, Final
 
+_SHOWN_BYTES: Final = 40_000
+"""Source: the most that Codex CLI 0.171 shows of an output, some 10,000 tokens."""
 _KEPT_SECONDS: Final = 86_400.0
 _OURS: Final = re.compile(r"[0-9a-f]{32}\.out")
 
@@ -29,8 +31,8 @@ def open_spool() -> tuple[BinaryIO, str]:
     return os.fdopen(descriptor, "w+b"), path
 
 
-def take_up(path: str) -> int:
-    """A descriptor of a spool file, which is removed: its bytes go into the store now.
+def open_spooled(path: str) -> int:
+    """A descriptor of a spool file.
 
     Raises:
         OSError: it is not a spool file of this user's.
@@ -39,9 +41,19 @@ def take_up(path: str) -> int:
     if directory != spool_directory() or not _OURS.fullmatch(name):
         raise PermissionError("no spool file of ours")
     _must_be_private(directory)
-    descriptor = open_own_file(path)
-    os.unlink(path)
-    return descriptor
+    return open_own_file(path)
+
+
+def as_it_came(descriptor: int, path: str) -> str:
+    """What a spool file holds; of a long one its ends, and where the whole is."""
+    size = os.fstat(descriptor).st_size
+    if size <= _SHOWN_BYTES:
+        os.unlink(path)
+        return os.pread(descriptor, size, 0).decode("utf-8", "replace")
+    half = _SHOWN_BYTES // 2
+    head = os.pread(descriptor, half, 0).decode("utf-8", "replace")
+    tail = os.pread(descriptor, half, size - half).decode("utf-8", "replace")
+    return f"{head}\n... {size - 2 * half} bytes left out; all of it is in {path}\n{tail}"
 
 
 def open_own_file(path: str) -> int:

@@ -130,6 +130,34 @@ def test_codex_has_what_its_sandbox_could_not_store_taken_up(shell: Any, tmp_pat
     assert not spool.exists()
 
 
+def _shown_by_codex(shell: Any, tmp_path: Path, given: str) -> tuple[str, Path]:
+    """What is shown where neither the command nor the hook can store, and the spool's path."""
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    options = ["--store", str(blocked)]
+    inside = _run(shell, "capture", *options, "--spool", "--name", "make", given=given)
+    asked = _event(tool_name="Bash", tool_response=inside.stdout)
+    done = _run(shell, "hook", "codex", "PostToolUse", *options, given=asked)
+    assert "not offloaded" in done.stderr
+    return json.loads(done.stdout)["reason"], Path(inside.stdout.split()[2])
+
+
+def test_codex_is_shown_what_came_where_nothing_can_be_stored(shell: Any, tmp_path: Path) -> None:
+    given = LONG[: LONG.index("compile unit 1001 ")]
+    shown, spool = _shown_by_codex(shell, tmp_path, given)
+    assert shown == given
+    assert not spool.exists()
+
+
+def test_codex_is_shown_the_ends_of_much_that_cannot_be_stored(shell: Any, tmp_path: Path) -> None:
+    shown, spool = _shown_by_codex(shell, tmp_path, LONG)
+    assert shown.startswith("compile unit 1 ok\n")
+    assert shown.endswith("compile unit 3000 ok\n")
+    assert f"bytes left out; all of it is in {spool}\n" in shown
+    assert spool.read_text() == LONG
+    spool.unlink()
+
+
 def test_only_our_spool_is_taken_up(shell: Any, tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text("x" * 5000)
