@@ -54,7 +54,14 @@ RESULTS = {
     "release, pin, unpin, purge": [models.ReleaseResult],
     "run": [models.RunResult],
     "gc": [models.GcResult],
-    "stats": [models.StatsResult],
+    "lease": [models.LeaseResult],
+    "stats": [
+        models.StatsResult,
+        models.DeliveryStats,
+        models.SessionUse,
+        models.ToolUse,
+        models.ArtifactUse,
+    ],
 }
 
 
@@ -179,6 +186,8 @@ def _places(name: str) -> str:
         "rg_path": "`rg` beside Python, else on `PATH`",
         "run_allow": "none",
         "run_environment": "the environment without secrets in `run`, else nothing",
+        "lease": "see [the context lease](../how-to/lease.md)",
+        "identity": "the session that the client names, else the process that started this one",
         "failpoints": "none",
     }.get(name, "none")
 
