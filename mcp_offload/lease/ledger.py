@@ -82,14 +82,15 @@ def grant(terms: Terms, state: LeaseState, asked_tokens: int, *, insisted: bool 
     is there to see it; in hard mode no reply costs more than is left.
     """
     left, stage = left_tokens(terms, state), stage_of(terms, state)
+    confirmed = any(one.confirmed_at is not None for one in state.held.values())
     if terms.mode == "off" or (terms.mode == "advisory" and insisted):
-        return Grant("full", asked_tokens, left)
+        return Grant("full", asked_tokens, left, confirmed)
     if stage == "refused":
         return Grant("refused", 0, left)
     most = {"full": asked_tokens, "head": HEAD_TOKENS, "card": CARD_TOKENS}[stage]
     if terms.mode == "hard":
         most = min(most, left)
-    return Grant(stage, min(asked_tokens, most), left)
+    return Grant(stage, min(asked_tokens, most), left, confirmed)
 
 
 def deliver(terms: Terms, state: LeaseState, delivery: Delivery) -> LeaseState | None:

@@ -152,8 +152,10 @@ class Grant:
     Attributes:
         max_tokens: of the whole reply.
         left_tokens: of the lease, before the reply.
+        confirmed: whether the client has said of any text that it holds it.
     """
 
     stage: Stage
     max_tokens: int
     left_tokens: int
+    confirmed: bool = False

@@ -36,9 +36,36 @@ class Account:
 
 
 NO_ACCOUNT: Final = Account()
+MOST_BROUGHT: Final = 10_000
 
 
-def account_of(service: OffloadService, tool: str, given: ToolArguments, result: Result) -> Account:
+@dataclass(frozen=True, slots=True)
+class Accountant:
+    """Keeps one session's accounts in this process.
+
+    Attributes:
+        tool: that is called.
+        brought: handles whose content is known to have come into the session; looked up no more.
+    """
+
+    service: OffloadService
+    tool: str
+    brought: set[str]
+
+    def entered(self, handles: Sequence[str]) -> tuple[NewContent, ...]:
+        """What handles bring into the session for the first time, as far as this process knows."""
+        found: list[NewContent] = []
+        for handle in handles:
+            whole = handle.partition("#")[0]
+            content = None if whole in self.brought else self.service.entered(whole, self.tool)
+            if content is not None:
+                found.append(content)
+                if len(self.brought) < MOST_BROUGHT:
+                    self.brought.add(whole)
+        return tuple(found)
+
+
+def account_of(accountant: Accountant, given: ToolArguments, result: Result) -> Account:
     """The account of a result.
 
     Content that a model sent itself, an edit's text or a note it had stored, came through its context and
@@ -48,13 +75,13 @@ def account_of(service: OffloadService, tool: str, given: ToolArguments, result:
         case list():
             shown = [one for one in result if one.text]
             texts = tuple(DeliveredText(one.handle, one.tokens, stamp_of(one.text)) for one in shown)
-            brought = _entered(service, tool, [one.handle for one in result])
+            brought = accountant.entered([one.handle for one in result])
             return Account(texts, _by_artifact(result), brought)
         case StoreResult():
-            brought = _entered(service, tool, [result.handle]) if _came_by_path(given) else ()
+            brought = accountant.entered([result.handle]) if _came_by_path(given) else ()
             return Account(artifacts=_about(result.handle), contents=brought)
         case OutlineResult() | RunResult():
-            return Account(artifacts=_about(result.handle), contents=_entered(service, tool, [result.handle]))
+            return Account(artifacts=_about(result.handle), contents=accountant.entered([result.handle]))
         case EditResult() | ExportResult():
             return Account(artifacts=_about(result.handle))
         case DiffResult():
@@ -89,8 +116,3 @@ def _by_artifact(results: Sequence[ReadResult]) -> dict[int, int]:
 def _number(handle: str) -> int | None:
     ref = parse_handle(handle).artifact
     return ref.number if isinstance(ref, ArtifactRef) else None
-
-
-def _entered(service: OffloadService, tool: str, handles: Sequence[str]) -> tuple[NewContent, ...]:
-    found = (service.entered(handle, tool) for handle in handles)
-    return tuple(one for one in found if one is not None)

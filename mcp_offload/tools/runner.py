@@ -21,7 +21,7 @@ from mcp_offload.errors import InvalidArgumentError, OffloadError
 from mcp_offload.lease import Delivery, DeliveryKind, Grant
 from mcp_offload.settings import Settings
 from mcp_offload.tokens import TokenCounter
-from mcp_offload.tools.accounts import NO_ACCOUNT, Account, account_of
+from mcp_offload.tools.accounts import NO_ACCOUNT, Account, Accountant, account_of
 from mcp_offload.tools.arguments import ToolArguments, read_arguments
 from mcp_offload.tools.catalog import ToolSpec, listed_tools, tools_of
 from mcp_offload.tools.links import links_of
@@ -102,6 +102,7 @@ class ToolRunner:
         self._desk = desk
         self._tools = tools_of(settings.tools, run=bool(settings.run_allow))
         self._slug = workspace_slug(settings.workspace)
+        self._brought: dict[tuple[str, str | None], set[str]] = {}
 
     async def list_tools(self, ctx: _Context, params: PaginatedRequestParams | None) -> ListToolsResult:
         """List the profile's tools, all on one page.
@@ -200,7 +201,7 @@ class ToolRunner:
         call = Call(self._open_service(), job.session, job.monitor, grant.max_tokens - room, lease)
         budget = self._budget(grant.max_tokens - room)
         result, text = self._fitting(job, call, given, _Leased(lease, grant, job.told, budget))
-        account = account_of(call.service, job.name, given, result)
+        account = account_of(self._accountant(call.service, job), given, result)
         linked = self._settings.resource_links and grant.stage == "full"
         links = links_of(result, self._slug) if linked else ()
         if self._settings.structured:
@@ -208,6 +209,9 @@ class ToolRunner:
         told = sentence(lease.terms, grant, result, spent_tokens=self._spent(lease, grant, text))
         data = present_json(result) if job.with_json else None
         return _Answer(reply(text, budget, data=data, links=links, ending=told), "result", account)
+
+    def _accountant(self, service: OffloadService, job: Job) -> Accountant:
+        return Accountant(service, job.name, self._brought.setdefault(job.caller[:2], set()))
 
     def _fitting(self, job: Job, call: Call, given: ToolArguments, leased: _Leased) -> tuple[Result, str]:
         """The result and its text; read again with less where hidden characters made it too long.
@@ -225,7 +229,7 @@ class ToolRunner:
 
     def _shaped(self, call: Call, given: ToolArguments, leased: _Leased) -> tuple[Result, str]:
         result = shrunk(call, perform(call, given), leased.grant)
-        if isinstance(result, list):
+        if isinstance(result, list) and (leased.told.holds or leased.grant.confirmed):
             result = referred(result, leased.lease, leased.told.holds)
         if self._settings.structured:
             return result, structured_text(present_json(result))
