@@ -62,8 +62,11 @@ class Digester:
         """The digest of everything fed. Call once."""
         if not self._started:
             self._scan(self._begin())
-        if self._pending:
-            self._block(b"".join(self._pending))
+        rest = b"".join(self._pending)
+        if rest.strip():
+            self._block(rest)
+        elif rest:  # the cut start of a line, not the empty line with which some reports end
+            self._number += 1
         last = self._number - 1
         documents = [(group, parser.finish(last)) for group, parser in self._documents]
         conclusive = [pair for pair in documents if pair[1].conclusive]

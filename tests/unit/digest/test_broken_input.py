@@ -13,9 +13,9 @@ from mcp_offload.digest.model import Verdict
 DATA = Path(__file__).parents[2] / "data" / "digest"
 FILES = sorted(
     path
-    for folder in ("build", "machine")
+    for folder in ("build", "machine", "captured")
     for path in (DATA / folder).iterdir()
-    if path.name != "expected.json"
+    if path.name not in {"expected.json", "truth.json"}
 )
 SMALL = [path for path in FILES if path.stat().st_size < 5000]
 # What they cut off a failing run is all that tells it from a good one: go names no packages in advance,
@@ -89,3 +89,11 @@ def test_what_comes_after_the_first_mebibyte_counts() -> None:
     found = digest(noise + end)
     assert found.line_count == 200_003
     assert [(f.message, f.line, f.log_line) for f in found.failures] == [("OSError: gone", 9, 200_003)]
+
+
+def test_any_number_of_joined_reports_is_read() -> None:
+    report = (DATA / "machine" / "pytest.xml").read_bytes()
+    one = digest(report)
+    found = digest(report * 1500)
+    assert found.verdict is one.verdict
+    assert found.totals == {key: count * 1500 for key, count in one.totals.items()}
