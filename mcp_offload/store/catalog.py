@@ -24,6 +24,10 @@ _LIVE_LATEST: Final = (
     " AND v.version = a.latest AND v.gone IS NULL"
 )
 _BY_WORKSPACE: Final = "a.workspace_id = (SELECT id FROM workspace WHERE key = ?)"
+_OF_ARTIFACT: Final = (
+    f"SELECT {VERSION} FROM version v"
+    " WHERE v.workspace_id = (SELECT id FROM workspace WHERE key = ?) AND v.number = ?"
+)
 _WHY: Final[dict[str, str]] = {
     "evicted": "was evicted to make room",
     "expired": "was not used for so long that it expired",
@@ -130,11 +134,7 @@ def artifact_by_path(db: Database, workspace: str, source_path: str) -> Artifact
 
 def versions(db: Database, workspace: str, number: int) -> list[Row]:
     """Rows of all versions of an artifact, oldest first, gone ones too."""
-    sql = (
-        f"SELECT {VERSION} FROM version v WHERE v.workspace_id = (SELECT id FROM workspace WHERE key = ?)"
-        " AND v.number = ? ORDER BY v.version"
-    )
-    return db.rows(sql, workspace, number)
+    return db.rows(f"{_OF_ARTIFACT} ORDER BY v.version", workspace, number)
 
 
 def version(db: Database, artifact: Artifact, number: int) -> Version:
@@ -144,11 +144,7 @@ def version(db: Database, artifact: Artifact, number: int) -> Version:
         HandleGoneError: its bytes are gone.
         HandleNotFoundError: the artifact never had it.
     """
-    sql = (
-        f"SELECT {VERSION} FROM version v WHERE v.workspace_id = (SELECT id FROM workspace WHERE key = ?)"
-        " AND v.number = ? AND v.version = ?"
-    )
-    row = db.row(sql, artifact.workspace, artifact.number, number)
+    row = db.row(f"{_OF_ARTIFACT} AND v.version = ?", artifact.workspace, artifact.number, number)
     if row is not None and row[-1] is None:
         return to_version(row)
     if row is not None:
