@@ -30,6 +30,23 @@ def add_wrap_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="with --url: a header of each request; ${NAME} in it is a variable; repeatable",
     )
+    _add_rules(parser, defaults)
+    parser.add_argument(
+        "--no-tools",
+        action="store_true",
+        help="add no tools to read what was stored: the client has mcp-offload serve as well",
+    )
+    parser.add_argument(
+        "--silence",
+        type=float,
+        metavar="SECONDS",
+        default=defaults.silence_seconds,
+        help=f"give up a call without a sign of life for so long; default {defaults.silence_seconds:g}",
+    )
+
+
+def _add_rules(parser: argparse.ArgumentParser, defaults: WrapSettings) -> None:
+    """What is replaced, resolved and kept."""
     parser.add_argument(
         "--threshold-tokens",
         type=int,
@@ -52,19 +69,7 @@ def add_wrap_options(parser: argparse.ArgumentParser) -> None:
         help="let arguments of TOOL be handle:H, for the text that H names; repeatable",
     )
     parser.add_argument(
-        "--no-tools",
-        action="store_true",
-        help="add no tools to read what was stored: the client has mcp-offload serve as well",
-    )
-    parser.add_argument(
         "--keep-all", action="store_true", help="store results that pass, too, so that searches find them"
-    )
-    parser.add_argument(
-        "--silence",
-        type=float,
-        metavar="SECONDS",
-        default=defaults.silence_seconds,
-        help=f"give up a call without a sign of life for so long; default {defaults.silence_seconds:g}",
     )
 
 

@@ -72,25 +72,8 @@ class ProcessUpstream:
         if shutil.which(self._command[0], path=self._environment.get("PATH")) is None:
             raise UpstreamError(f"there is no program {self._command[0]!r} to start it with")
         control, ours = os.pipe()
-        spec = {
-            "control_fd": control,
-            "grace_seconds": self._grace_seconds,
-            "locale_is_ours": "LC_CTYPE" not in self._environment,
-        }
-        root = str(Path(__file__).parents[2])
         try:
-            # -I -S: nothing but the standard library, whatever the environment says. A session of its
-            # own: what ends ours does not end the one that has to clear up.
-            self._process = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-c", _MAIN, root, json.dumps(spec), *self._command],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                bufsize=0,
-                env=dict(self._environment),
-                pass_fds=(control,),
-                start_new_session=True,
-            )
+            self._process = self._spawned(control)
         except OSError as exc:
             os.close(ours)
             raise UpstreamError(f"its process could not be started: {exc.strerror}") from exc
@@ -106,6 +89,27 @@ class ProcessUpstream:
             self._outbox, self._control = outbox, ours
         if self._closed.is_set():  # meanwhile
             self._let_go()
+
+    def _spawned(self, control_fd: int) -> subprocess.Popen[bytes]:
+        """The keeper, which starts the server."""
+        spec = {
+            "control_fd": control_fd,
+            "grace_seconds": self._grace_seconds,
+            "locale_is_ours": "LC_CTYPE" not in self._environment,
+        }
+        root = str(Path(__file__).parents[2])
+        # -I -S: nothing but the standard library, whatever the environment says. A session of its own:
+        # what ends ours does not end the one that has to clear up.
+        return subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", _MAIN, root, json.dumps(spec), *self._command],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            env=dict(self._environment),
+            pass_fds=(control_fd,),
+            start_new_session=True,
+        )
 
     def send(self, line: bytes) -> bool:
         """Queue a message; False where the server has read nothing for half a minute."""

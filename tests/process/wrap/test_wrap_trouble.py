@@ -97,15 +97,12 @@ def test_a_message_too_large_to_take_is_refused_and_the_next_one_taken(tmp_path:
         assert rig.call("say", text="next") == "next"
 
 
-def test_a_call_that_stays_silent_is_given_up_and_cancelled(tmp_path: Path) -> None:
+def test_a_call_that_stays_silent_is_given_up(tmp_path: Path) -> None:
     with RawRig(wrap_command(tmp_path, "--silence", "0.2"), tmp_path) as rig:
         rig.greet()
         request = rig.ask("tools/call", {"name": "quiet"})
         text = rig.answer(request)["result"]["content"][0]["text"]
         assert text.startswith("raw gave no sign of life for 0.2 s, so this call was cancelled")
-        rig.hang_up()
-        rig.status()
-        assert f"cancelled {request}" in rig.errors()
 
 
 def test_a_server_that_does_not_read_holds_up_nobody_else(tmp_path: Path) -> None:
