@@ -128,6 +128,7 @@ def test_every_variable_reaches_the_settings(tmp_path: Path) -> None:
         "MCP_OFFLOAD_RG": str(program),
         "MCP_OFFLOAD_ALLOW_RUN": "make",  # see test_run_options
         "MCP_OFFLOAD_RUN_ENV": "A,B_*",  # of run alone
+        "MCP_OFFLOAD_WRAP_HEADERS": "A: b",  # see test_wrap_options
         "MCP_OFFLOAD_FAILPOINTS": "a=kill,b=error",
     }
     assert set(values) == set(VARIABLES)
