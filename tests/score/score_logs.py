@@ -16,6 +16,7 @@ from typing import Any
 
 from mcp_offload.digest import Digest, digest
 from mcp_offload.digest.model import Verdict
+from mcp_offload.service.compressed import is_gzip
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BAD = {Verdict.FAILED, Verdict.ERROR, Verdict.INCOMPLETE}
@@ -25,6 +26,12 @@ def corpus() -> pathlib.Path:
     """The folder of logs and sidecars."""
     base = os.environ.get("MCP_OFFLOAD_TEST_CORPUS")
     return (pathlib.Path(base) if base else ROOT.parent / "shared" / "corpus") / "logs"
+
+
+def log_bytes(path: pathlib.Path) -> bytes:
+    """A log as text: unpacked where it is kept gzipped, under its own name or with ``.gz`` after it."""
+    data = (path if path.exists() else pathlib.Path(f"{path}.gz")).read_bytes()
+    return gzip.decompress(data) if is_gzip(data) else data
 
 
 def judge(expected: dict[str, Any], verdict: Verdict) -> str:
@@ -79,7 +86,7 @@ def score(side: pathlib.Path, verbose: bool) -> dict[str, int] | None:
     if not isinstance(sidecar, dict) or "expected" not in sidecar:
         return None
     path = side.parent / sidecar["file"]
-    data = path.read_bytes() if path.exists() else gzip.decompress(pathlib.Path(f"{path}.gz").read_bytes())
+    data = log_bytes(path)
     began = time.process_time()
     result = digest(data)
     took = time.process_time() - began

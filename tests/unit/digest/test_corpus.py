@@ -12,7 +12,7 @@ import pytest
 from mcp_offload.digest import digest
 from mcp_offload.digest.model import Digest
 from mcp_offload.digest.render import render
-from tests.score.score_logs import compare, corpus
+from tests.score.score_logs import compare, corpus, log_bytes
 
 SIDES = sorted(corpus().glob("*.json")) if corpus().is_dir() else []
 LIMIT_BYTES = int(os.environ.get("MCP_OFFLOAD_TEST_LOG_BYTES", "4000000"))
@@ -25,7 +25,7 @@ def _load(side: Path) -> tuple[dict[str, Any], Digest]:
     path = side.parent / sidecar["file"]
     if path.stat().st_size > LIMIT_BYTES:
         pytest.skip("large: scored by the score command")
-    return sidecar["expected"], digest(path.read_bytes())
+    return sidecar["expected"], digest(log_bytes(path))
 
 
 @pytest.mark.skipif(not SIDES, reason="the folder of logs is not here")
