@@ -35,9 +35,9 @@ class Outbox:
         self._thread.start()
 
     def put(self, line: bytes) -> None:
-        """Queue one line that ends in a line feed. Never blocks."""
+        """Send or queue one line that ends in a line feed. Never blocks."""
         with self._changed:
-            if self._broken or self._closed:
+            if self._broken or self._closed or (self._held_bytes == 0 and self._sent(line)):
                 return
             self._lines.append(line)
             self._held_bytes += len(line)

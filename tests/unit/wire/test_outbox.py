@@ -27,6 +27,20 @@ def test_lines_arrive_in_order_and_drain_says_so() -> None:
     os.close(read_fd)
 
 
+def test_a_short_line_leaves_at_once_where_nothing_waits() -> None:
+    read_fd, write_fd = os.pipe()
+    outbox = Outbox(write_fd, lambda: None)  # its thread is not started
+    outbox.put(b"short\n")
+    assert os.read(read_fd, 100) == b"short\n"
+    outbox.put(b"x" * 5000 + b"\n")
+    outbox.put(b"later\n")  # never before the one that waits
+    outbox.start()
+    assert outbox.drain(30)
+    os.close(write_fd)
+    assert _read_all(read_fd) == b"x" * 5000 + b"\nlater\n"
+    os.close(read_fd)
+
+
 def test_a_reader_that_does_not_read_makes_it_full_and_blocks_no_producer() -> None:
     read_fd, write_fd = os.pipe()
     outbox = Outbox(write_fd, lambda: None)
