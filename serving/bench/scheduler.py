@@ -23,8 +23,6 @@ from vllm.v1.structured_output import StructuredOutputManager
 
 from serving.bench.workload import Roofline
 
-logging.getLogger("vllm").setLevel(logging.ERROR)
-
 
 @dataclass(slots=True)
 class Live:
@@ -98,6 +96,7 @@ class Engine:
             block_size=block_tokens,
             log_stats=True,
         )
+        logging.getLogger("vllm").setLevel(logging.ERROR)
         init_none_hash(_hash)
         self._hasher = get_request_block_hasher(block_tokens, _hash)
 

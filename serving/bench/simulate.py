@@ -230,51 +230,60 @@ POLICIES: dict[str, tuple[Policy | None, bool]] = {
 """Run leases, and whether live agents are capped, by name."""
 
 
-def simulate(
-    model: Path,
-    policy: str,
-    workload: Workload,
-    seed: int,
-    blocks: int,
-    watermark: float,
-    floor: float | None,
-) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One run's setting.
+
+    Attributes:
+        policy: a name of :data:`POLICIES`.
+        workload: what agents are drawn from.
+        seed: of the draw.
+        blocks: the pool, the null block included.
+        watermark: the part of it that is never leased.
+        floor: tokens a second that each stream keeps; None for no floor.
+    """
+
+    policy: str
+    workload: Workload
+    seed: int
+    blocks: int = 30_000
+    watermark: float = 0.02
+    floor: float | None = None
+
+
+def simulate(model: Path, setting: Setting) -> dict[str, Any]:
     """One run, as a JSON object; seconds are the simulated node's."""
-    engine = Engine(model, blocks=blocks, block_tokens=16, roofline=LLAMA_70B_ON_TWO_H100)
-    rules, capped = POLICIES[policy]
-    ledger = None
-    if rules is not None:
-        rules = replace(rules, queue_limit=10**6, session_patience_seconds=math.inf)
-        ledger = Ledger(Pool(blocks - 1, 16, watermark=watermark), rules)
-        if floor is not None:
-            line = LLAMA_70B_ON_TWO_H100
-            step = StepTime.from_bandwidth(
-                line.read_bytes, line.kv_bytes_per_token, line.bandwidth_bytes_per_second, 1.0
-            )
-            ledger.set_context_limit(step.context_limit_tokens(floor))
+    engine = Engine(model, blocks=setting.blocks, block_tokens=16, roofline=LLAMA_70B_ON_TWO_H100)
+    rules, capped = POLICIES[setting.policy]
+    ledger = None if rules is None else _ledger(rules, setting)
     cap = SessionCap(CapRule()) if capped else None
-    agents = workload.draw(seed)
-    simulation = Simulation(engine, agents, workload.max_output_tokens, ledger, cap)
-    result = simulation.run()
-    return _told(policy, seed, blocks, agents, engine, result, ledger)
-
-
-def _told(
-    policy: str,
-    seed: int,
-    blocks: int,
-    agents: list[Agent],
-    engine: Engine,
-    result: Result,
-    ledger: Ledger | None,
-) -> dict[str, Any]:
-    tallies = engine.tallies
+    agents = setting.workload.draw(setting.seed)
+    result = Simulation(engine, agents, setting.workload.max_output_tokens, ledger, cap).run()
     peak = sum(agent.peak_tokens for agent in agents)
     return {
-        "policy": policy,
-        "seed": seed,
+        "policy": setting.policy,
+        "seed": setting.seed,
         "agents": len(agents),
-        "overcommit": round(peak / (16 * (blocks - 1)), 2),
+        "overcommit": round(peak / (16 * (setting.blocks - 1)), 2),
+        **_told(engine, result, ledger),
+    }
+
+
+def _ledger(rules: Policy, setting: Setting) -> Ledger:
+    rules = replace(rules, queue_limit=10**6, session_patience_seconds=math.inf)
+    ledger = Ledger(Pool(setting.blocks - 1, 16, watermark=setting.watermark), rules)
+    if setting.floor is not None:
+        node = LLAMA_70B_ON_TWO_H100
+        step = StepTime.from_bandwidth(
+            node.read_bytes, node.kv_bytes_per_token, node.bandwidth_bytes_per_second, 1.0
+        )
+        ledger.set_context_limit(step.context_limit_tokens(setting.floor))
+    return ledger
+
+
+def _told(engine: Engine, result: Result, ledger: Ledger | None) -> dict[str, Any]:
+    tallies = engine.tallies
+    return {
         "requests": result.requests,
         "seconds": round(result.seconds, 1),
         "output_tokens_per_second": round(tallies.output_tokens / result.seconds, 1),
@@ -313,7 +322,8 @@ def main() -> None:
     workload = replace(workload, agents=args.agents or workload.agents, turns=args.turns or workload.turns)
     for seed in args.seeds:
         for policy in args.policy:
-            told = simulate(args.model, policy, workload, seed, args.blocks, args.watermark, args.floor)
+            setting = Setting(policy, workload, seed, args.blocks, args.watermark, args.floor)
+            told = simulate(args.model, setting)
             sys.stdout.write(json.dumps(told) + "\n")  # noqa: TID251  a program of its own
             sys.stdout.flush()  # noqa: TID251
 

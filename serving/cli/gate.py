@@ -39,6 +39,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         default="shadow",
         help="pass all, decide and count, or enforce (shadow)",
     )
+    _add_leases(parser)
+    _add_safety(parser)
+
+
+def _add_leases(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--reserve",
         choices=("strict", "expected"),
@@ -64,6 +69,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--queue-seconds", type=float, default=120.0, metavar="S", help="longest wait before status 429 (120)"
     )
+
+
+def _add_safety(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-session-cap", action="store_true", help="never make new agents wait for live ones"
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any, Final
 
 from serving.compaction.dialects import Dialect, error_body, error_event
@@ -15,6 +15,18 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 KEEP_ALIVE: Final = b": keep-alive\n\n"
+
+_SCOPE: Final[Mapping[str, Any]] = {
+    "type": "http",
+    "asgi": {"version": "3.0"},
+    "http_version": "1.1",
+    "scheme": "http",
+    "root_path": "",
+    "client": None,
+    "server": None,
+    "headers": [(b"content-type", b"application/json")],
+}
+"""A request of our own, as far as it does not take after somebody's."""
 
 
 class BodyTooLargeError(Exception):
@@ -201,16 +213,6 @@ async def call(
         elif message["type"] == "http.response.body":
             parts.append(message.get("body", b""))
 
-    base: Scope = {
-        "type": "http",
-        "asgi": {"version": "3.0"},
-        "http_version": "1.1",
-        "scheme": "http",
-        "root_path": "",
-        "client": None,
-        "server": None,
-        "headers": [(b"content-type", b"application/json")],
-    }
     own: Scope = {"method": method, "path": path, "raw_path": path.encode(), "query_string": b"", "state": {}}
-    await app(with_body({**base, **(like or {}), **own}, body), receive, send)
+    await app(with_body({**_SCOPE, **(like or {}), **own}, body), receive, send)
     return status, b"".join(parts)

@@ -141,15 +141,16 @@ class LeaseMiddleware:
             if body is None:  # the engine says best what is wrong with it
                 await self._app(with_body(scope, raw), client.body(raw), send)
                 return
-            await self._serve(self._request(scope, send, path, dialect, body, raw, client))
+            await self._serve(self._request(scope, send, (path, dialect), body, raw, client))
         except ClientGoneError:
             return  # nobody is left to be answered
         finally:
             client.close()
 
     def _request(
-        self, scope: Scope, send: Send, path: str, dialect: Dialect, body: Body, raw: bytes, client: Client
+        self, scope: Scope, send: Send, route: tuple[str, Dialect], body: Body, raw: bytes, client: Client
     ) -> Request:
+        path, dialect = route
         stream = body.get("stream") is True
         watch = Watch(stream=stream)
         tenant = str(scope.get("state", {}).get(TENANT, ""))

@@ -50,6 +50,10 @@ def test_what_serving_imports_first_loads_nothing_heavy(module: str) -> None:
     assert _loaded_after(f"import {module}", HEAVY) == []
 
 
+NEED_VLLM = ("serving.bench.scheduler", "serving.bench.simulate")
+"""Modules that run only where vLLM is installed; they export nothing."""
+
+
 def _exporting_modules() -> list[types.ModuleType]:
     """Every importable module of the packages that states what it exports."""
     names = [
@@ -57,7 +61,8 @@ def _exporting_modules() -> list[types.ModuleType]:
         for package in PACKAGES
         for info in pkgutil.walk_packages([str(ROOT / package)], f"{package}.")
     ]
-    modules = [importlib.import_module(name) for name in names if not name.endswith("__main__")]
+    skipped = ("__main__", *NEED_VLLM)
+    modules = [importlib.import_module(name) for name in names if not name.endswith(skipped)]
     return [module for module in [*PACKAGES.values(), *modules] if hasattr(module, "__all__")]
 
 
