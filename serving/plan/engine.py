@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from serving.plan.assumptions import DEFAULTS, Assumptions
 from serving.plan.topology import Topology
-from serving.profile.architecture import Architecture, AttentionLayers, LatentLayers
+from serving.profile.architecture import Architecture
+from serving.profile.arithmetic import attention_flops
 from serving.profile.formats import KvFormat, WeightFormat
 from serving.profile.gpu import Gpu
 from serving.profile.memory import SequenceBytes, block_tokens, mtp_bytes, sequence_bytes
@@ -242,16 +243,3 @@ class Engine:
             else:
                 high = middle
         return low
-
-
-def attention_flops(model: Architecture, context_tokens: float) -> float:
-    """Operations by which one token attends: 4 x heads x dimension x context, per layer that keeps keys."""
-    total = 0.0
-    for layers in model.layers:
-        if isinstance(layers, AttentionLayers):
-            seen = min(context_tokens, layers.window or context_tokens)
-            total += layers.count * 4 * layers.heads * layers.head_dim * seen
-        elif isinstance(layers, LatentLayers):
-            # Absorbed: every head attends over the latent and its rotary part.
-            total += layers.count * 2 * layers.heads * (2 * layers.rank + layers.rope_dim) * context_tokens
-    return total

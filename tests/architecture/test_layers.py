@@ -15,7 +15,7 @@ SERVING = ROOT / "serving"
 
 SDK_ALLOWED = {"__main__", "cli", "server", "wrap", "install", "wire"}
 SDK_ALLOWED |= {"tools", "resources", "prompts", "uploads"}
-SERVING_PURE = {"admission", "plan", "forecast"}
+SERVING_PURE = {"admission", "plan", "forecast", "telemetry"}
 PURE = {"outline", "digest", "distill", "lease", "handle", "store.eviction"}
 
 
