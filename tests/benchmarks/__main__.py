@@ -41,9 +41,10 @@ better). Limits in seconds and milliseconds are stated for an idle machine: with
 of cores they, and ratios of what uses several threads or the disk, say little. Run it again then.
 
 {table}
-Storing a *new* 1 MB log cannot be within 1.5 times a call that does nothing: the row below it is what its
-bytes alone take without any server, and stands on top of such a call. A log that is stored already is
-recognised by its file's identity, size and times.
+Storing a *new* 1 MB log takes more than 1.5 times a call that does nothing: the row below it is what its
+bytes alone take without any server, which with such a call beside it is more already. Its lines are counted,
+its kind is told and its row is committed besides. A log that is stored already is recognised by its file's
+identity, size and times.
 """
 
 
