@@ -91,6 +91,9 @@ format: $(VENV)/.stamp-dev ## rewrite what the formatter and the safe fixes can
 bench: $(VENV)/.stamp-dev ## measure; every figure is a ratio to a floor of the same run
 	@$(BIN)/python -m tests.benchmarks --write docs/benchmarks.md $(BENCH_ARGS)
 
+bench-gate: $(VENV)/.stamp-dev ## run agents against vLLM's scheduler on a simulated node, with and without leases
+	@$(BIN)/python -m tests.benchmarks.gate --write docs/benchmarks-gate.md $(BENCH_ARGS)
+
 score: $(VENV)/.stamp-dev ## rate digests against logs with known answers, where those are at hand
 	@$(BIN)/python -m tests.score.score_logs
 

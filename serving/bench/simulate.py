@@ -323,7 +323,7 @@ def main() -> None:
     for seed in args.seeds:
         for policy in args.policy:
             setting = Setting(policy, workload, seed, args.blocks, args.watermark, args.floor)
-            told = simulate(args.model, setting)
+            told = {"workload": args.workload, **simulate(args.model, setting)}
             sys.stdout.write(json.dumps(told) + "\n")  # noqa: TID251  a program of its own
             sys.stdout.flush()  # noqa: TID251
 
