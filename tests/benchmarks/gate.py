@@ -57,7 +57,7 @@ READING = """
   tokens are computed again, because idle agents' prefixes are evicted between their turns.
 - Run leases alone end preemption and nothing else. The cap on live agents is what gains.
 - Agents wait longer for their *first* turn under the cap, and finish earlier on average.
-- `strict` leases hold room for 4,096 tokens where 600 are written: they cost throughput where the pool is small.
+- `strict` leases hold room for 4,096 tokens where 600 are written, which costs where the pool is small.
 - The cap's constants were tuned on seeds 1 of these workloads. Another load may want others.
 """
 
