@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from serving.cli.command import Command, Context, Exit
-from serving.errors import MissingExtraError, ServingUsageError
+from serving.cli.gate_server import make_gate, require_gate, server_config
+from serving.errors import ServingUsageError
 
 if TYPE_CHECKING:
     import socket
 
     import uvicorn
 
+    from serving.gateway.keys import Keys
     from serving.gateway.recording import RecordFile
     from serving.middleware import GateSettings
 
@@ -27,6 +29,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--engine-key-file", type=Path, metavar="FILE", help="the engine's own key, if it asks for one"
     )
+    add_gate_options(parser, reserve="strict")
+
+
+def add_gate_options(parser: argparse.ArgumentParser, *, reserve: str) -> None:
+    """What every command that starts a gate takes; ``reserve`` is the default of ``--reserve``."""
     parser.add_argument(
         "--listen",
         default="127.0.0.1:8080",
@@ -39,16 +46,16 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         default="shadow",
         help="pass all, decide and count, or enforce (shadow)",
     )
-    _add_leases(parser)
+    _add_leases(parser, reserve)
     _add_safety(parser)
 
 
-def _add_leases(parser: argparse.ArgumentParser) -> None:
+def _add_leases(parser: argparse.ArgumentParser, reserve: str) -> None:
     parser.add_argument(
         "--reserve",
         choices=("strict", "expected"),
-        default="strict",
-        help="lease all that a request may write, or what requests like it wrote (strict)",
+        default=reserve,
+        help=f"lease all that a request may write, or what requests like it wrote ({reserve})",
     )
     parser.add_argument(
         "--max-output-tokens", type=int, default=8192, metavar="N", help="what one request may write (8192)"
@@ -88,34 +95,19 @@ def _add_safety(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(args: argparse.Namespace, context: Context) -> int:
-    host, port = _address(args.listen)
-    try:
-        import uvicorn
-
-        from serving.gateway.forward import Forward
-        from serving.gateway.front import Front
-        from serving.gateway.keys import Keys
-        from serving.gateway.recording import RecordFile
-        from serving.middleware import TENANT, LeaseMiddleware
-        from serving.middleware.status import metrics_page, status
-    except ImportError as error:
-        raise MissingExtraError(
-            f"{error.name} is not installed; run: pip install 'mcp-offload[gate]'"
-        ) from error
-    keys = Keys.load(path) if (path := _keys_path(args.keys, context.environ)) else Keys()
-    _check_exposure(host, bool(keys), args.tls_cert)
-    forward = Forward(args.engine, engine_key=_secret(args.engine_key_file))
-    recorder = RecordFile(args.record) if args.record else None
-    lease = LeaseMiddleware(forward, settings_of(args), recorder=recorder)
-    front = Front(
-        lease, keys=keys, status=lambda: status(lease), metrics=lambda: metrics_page(lease), tenant_key=TENANT
+    host, port = address_of(args.listen)
+    require_gate()
+    keys = keys_of(args, context)
+    check_exposure(host, bool(keys), args.tls_cert)
+    gate = make_gate(
+        args.engine,
+        settings_of(args),
+        keys=keys,
+        engine_key=_secret(args.engine_key_file),
+        record=args.record,
     )
-    config = uvicorn.Config(
-        front, host=host, port=port, http="httptools", lifespan="on", access_log=False, log_level="warning",
-        ssl_certfile=args.tls_cert, ssl_keyfile=args.tls_key, timeout_graceful_shutdown=10,
-        server_header=False, date_header=False,
-    )  # fmt: skip
-    return _serve(config, args, context, recorder)
+    config = server_config(gate.front, host, port, cert=args.tls_cert, key=args.tls_key)
+    return _serve(config, args, context, gate.recorder)
 
 
 def _serve(
@@ -175,14 +167,15 @@ def settings_of(args: argparse.Namespace) -> GateSettings:
     )
 
 
-def _address(text: str) -> tuple[str, int]:
+def address_of(text: str) -> tuple[str, int]:
+    """Host and port of HOST:PORT."""
     host, colon, port = text.rpartition(":")
     if not colon or not port.isdigit() or int(port) > 65535:
         raise ServingUsageError(f"--listen {text!r} is not HOST:PORT, as 127.0.0.1:8080")
     return host.strip("[]") or "127.0.0.1", int(port)
 
 
-def _check_exposure(host: str, has_keys: bool, certificate: Path | None) -> None:
+def check_exposure(host: str, has_keys: bool, certificate: Path | None) -> None:
     """Other machines come in with a key, over TLS."""
     try:
         loopback = ipaddress.ip_address(host).is_loopback
@@ -196,6 +189,14 @@ def _check_exposure(host: str, has_keys: bool, certificate: Path | None) -> None
         )
     if certificate is None:
         raise ServingUsageError(f"{host} can be reached from other machines; give --tls-cert and --tls-key")
+
+
+def keys_of(args: argparse.Namespace, context: Context) -> Keys:
+    """The keys that the line or the environment names; none where neither does."""
+    from serving.gateway.keys import Keys
+
+    path = _keys_path(args.keys, context.environ)
+    return Keys.load(path) if path else Keys()
 
 
 def _keys_path(given: Path | None, environ: Mapping[str, str]) -> Path | None:

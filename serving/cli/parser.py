@@ -13,8 +13,9 @@ from serving.cli.gate import COMMAND as GATE
 from serving.cli.keys import COMMAND as KEYS
 from serving.cli.plan import PLAN
 from serving.cli.profile import PROFILE
+from serving.cli.up import COMMAND as UP
 
-COMMANDS: Final[tuple[Command, ...]] = (PLAN, PROFILE, GATE, KEYS, CONNECT)
+COMMANDS: Final[tuple[Command, ...]] = (PLAN, PROFILE, UP, GATE, KEYS, CONNECT)
 """Every subcommand, in the order of ``--help``. Their modules import what is heavy when they run."""
 
 DESCRIPTION: Final = """Serve coding agents from one node with vLLM, bounded by what its KV cache holds.

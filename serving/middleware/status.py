@@ -12,12 +12,14 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from serving.admission import Reason
 from serving.middleware.gate import Gate
 from serving.middleware.lease import LeaseMiddleware
+from serving.middleware.recommend import recommend
+from serving.middleware.settings import Mode
 
 
 def status(lease: LeaseMiddleware) -> dict[str, Any]:
     """The gate now, as JSON takes it: blocks but where names say otherwise, counts since it started."""
     engine = lease.engine
-    return {
+    told = {
         "mode": lease.settings.mode.value,
         "reserve": lease.settings.policy.reserve.value,
         "metrics_fresh": engine.fresh,
@@ -37,6 +39,12 @@ def status(lease: LeaseMiddleware) -> dict[str, Any]:
             for rank, sample in engine.sample.engines.items()
         },
     }
+    return {**told, "recommendation": _recommendation(lease, told)}
+
+
+def _recommendation(lease: LeaseMiddleware, told: Mapping[str, Any]) -> str | None:
+    """What to do after what was seen in shadow mode; None in any other."""
+    return str(recommend(told)) if lease.settings.mode is Mode.SHADOW else None
 
 
 def metrics_page(lease: LeaseMiddleware) -> bytes:

@@ -130,16 +130,18 @@ class Node:
                 return
             self.restarts += 1
 
-    async def stop(self) -> None:
-        """End the engine politely, and by force after its grace; a second call kills it."""
-        child = self._child
-        if self._stopping.is_set():
-            if child is not None:
-                child.kill()
-            return
+    def stop(self) -> None:
+        """End the engine politely, and by force after its grace; :meth:`run` then returns."""
+        if not self._stopping.is_set():
+            self._stopping.set()
+            if self._child is not None:
+                self._child.ask_to_end()
+
+    def kill(self) -> None:
+        """Kill the engine at once."""
         self._stopping.set()
-        if child is not None:
-            child.ask_to_end()
+        if self._child is not None:
+            self._child.kill()
 
     async def _run_once(self) -> Cause | None:
         """One life of the engine; why it ended, or None where it was told to."""
@@ -188,7 +190,7 @@ class Node:
             self._tell(f"engine: {self.log.phase}{percent}")
 
     async def _until_ready(self, began: float) -> None:
-        while not await asyncio.to_thread(is_healthy, self._command.url):
+        while not await asyncio.to_thread(is_healthy, self._command.url):  # noqa: ASYNC110  (a server)
             await asyncio.sleep(_HEALTH_SECONDS)
         self.ready.set()
         pool = "" if self.log.kv_tokens is None else f"; its KV cache holds {self.log.kv_tokens:,} tokens"

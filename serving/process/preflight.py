@@ -55,8 +55,8 @@ def require_version(profile: Profile, program: str, environment: Mapping[str, st
     version = found[0]
     if not version:
         raise EngineError(
-            f"{program} does not run {profile.engine}, which profile {profile.name!r} is for; run: pip install"
-            f" {profile.engine}=={profile.engine_version}."
+            f"{program} does not run {profile.engine}, which profile {profile.name!r} is for; run: pip"
+            f" install {profile.engine}=={profile.engine_version}."
         )
     if not all(found):
         raise EngineError(

@@ -90,6 +90,8 @@ def _flags(profile: Profile, replica: int) -> Iterator[Flag]:
     negation = "" if profile.prefix_caching else "no-"
     yield Flag((f"--{negation}enable-prefix-caching",), why(profile, "prefix_caching"))
     yield Flag(("--enable-chunked-prefill",), "prompts are filled in pieces between decode steps")
+    yield Flag(("--enable-scale-out",), "the gate has the engine count prompts exactly, as rendered")
+    yield Flag(("--enable-prompt-tokens-details",), "the gate learns what the prefix cache saved")
     if profile.expert_parallel:
         yield Flag((FIELDS["expert_parallel"].flag,), why(profile, "expert_parallel"))
     if profile.enforce_eager:

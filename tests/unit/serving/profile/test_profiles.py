@@ -78,6 +78,8 @@ def test_the_command_of_a_profile() -> None:
         "--tool-call-parser", "llama3_json", "--enable-auto-tool-choice",
         "--enable-prefix-caching",
         "--enable-chunked-prefill",
+        "--enable-scale-out",
+        "--enable-prompt-tokens-details",
         "--speculative-config",
         '{"method":"draft_model","num_speculative_tokens":3,"model":"meta-llama/Llama-3.1-8B-Instruct"}',
     ]  # fmt: skip
