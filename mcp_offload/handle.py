@@ -10,6 +10,7 @@ Grammar (white space ends a handle)::
              | "B" start "-" [end]              bytes of the view, half-open
              | "!" n [":" part] | "%" n ...     a failure of a test run or log
              | "~" text                         a search in the artifact
+             | "?" query                        rows of structured data: a JSONPath with steps, or SQL
     symbol   = segment *("." segment)
     segment  = name | "`" quoted "`"            a backtick inside is doubled
     params   = "(" text ")"                     or "(~xyz)", a key for a long list
@@ -33,7 +34,7 @@ _PATH_VERSION: Final = re.compile(r"(?s)(.+)@([1-9][0-9]{0,8})\Z")
 _LINES: Final = re.compile(r"L(?:(0|[1-9][0-9]*)(?:(-)([1-9][0-9]*)?)?|-([1-9][0-9]*))\Z")
 _BYTES: Final = re.compile(r"B([0-9]+)-([0-9]+)?\Z")
 _FAILURE: Final = re.compile(r"[!%]([1-9][0-9]*)(?::([a-z]+))?\Z")
-_PLAIN_SEGMENT: Final = re.compile(r"[^\s.#@(`:'!%~\x00-\x1f\x7f][^\s.#@(`:'\x00-\x1f\x7f]*\Z")
+_PLAIN_SEGMENT: Final = re.compile(r"[^\s.#@(`:'!%~?\x00-\x1f\x7f][^\s.#@(`:'\x00-\x1f\x7f]*\Z")
 _PARTS: Final = frozenset({"sig", "doc", "body", "head"})
 _FAILURE_PARTS: Final = frozenset({"tb", "out"})
 _CONSONANTS: Final = "bcdfghjklmnpqrstvwxz"
@@ -100,7 +101,14 @@ class SearchSelector:
     text: str
 
 
-Selector = LinesSelector | BytesSelector | SymbolSelector | FailureSelector | SearchSelector
+@dataclass(frozen=True, slots=True)
+class QuerySelector:
+    """Rows of structured data, by a JSONPath with steps behind it or by SQL."""
+
+    text: str
+
+
+Selector = LinesSelector | BytesSelector | SymbolSelector | FailureSelector | SearchSelector | QuerySelector
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +176,8 @@ def format_selector(selector: Selector) -> str:
             return f"!{index}" + (f":{part}" if part else "")
         case SearchSelector(text):
             return f"~{text}"
+        case QuerySelector(text):
+            return f"?{text}"
         case SymbolSelector():
             return _format_symbol(selector)
 
@@ -223,6 +233,8 @@ def _parse_selector(text: str) -> Selector:
         raise InvalidHandleError("Not a handle: nothing stands after '#'. Drop it or name a symbol or lines.")
     if text.startswith("~"):
         return SearchSelector(text[1:])
+    if text.startswith("?"):
+        return QuerySelector(text[1:].strip())
     if text[0] in "!%":
         return _parse_failure(text)
     if matched := _LINES.match(text):

@@ -97,6 +97,13 @@ def _read(run: Run) -> Reply:
     return Reply(render.read_text(results), reads_json(results))
 
 
+def _query(run: Run) -> Reply:
+    args = run.args
+    handle = f"{args.handle}#?{args.query}"
+    results = run.service.read([handle], max_tokens=args.max_tokens, monitor=run.monitor)
+    return Reply(results[0].text, reads_json(results))
+
+
 def _search(run: Run) -> Reply:
     args = run.args
     if args.symbols:
@@ -178,6 +185,7 @@ _COMMANDS: Final[Mapping[str, Callable[[Run], Reply]]] = {
     "store": _store,
     "outline": _outline,
     "read": _read,
+    "query": _query,
     "search": _search,
     "diff": _diff,
     "edit": _edit,

@@ -24,6 +24,11 @@ a new version where the file has changed, and nothing where it has not.""",
 
 No model's context is at stake in a shell, so all of it is printed unless --max-tokens says otherwise.
 When the file has moved on, the line also says what became of the symbol.""",
+    "query": """Print the rows that a query gives, one JSON value a line.
+
+A JSONPath asks JSON and JSON lines. Steps may follow it behind bars: sort FIELD or -FIELD, group FIELD,
+fields A B, distinct, limit N, skip N, count. SQL asks CSV and Parquet as well, with the rows in the table
+t; it needs the extra sql. The same queries stand in a handle: read 'f3#?$.rows[*].name'.""",
     "search": """Find the lines that match, or with --symbols the definitions by name.
 
 Patterns have RE2's syntax: no backreferences and no look-around, and time linear in the text.""",
@@ -118,6 +123,11 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "mcp-offload read 'f12#Invoice.total'",
         "mcp-offload read 'f12#Invoice:sig' 'f12@3#L10-44' 'l2#L-20'",
         "mcp-offload read --raw 'src/app.py#Parser.parse' > parse.py",
+    ),
+    "query": (
+        "mcp-offload query report.json '$.rows[?@.size > 100].name'",
+        "mcp-offload query f3 '$.rows[*]|group city|sort -count|limit 5'",
+        "mcp-offload query sales.csv 'select city, sum(total) from t group by city'",
     ),
     "search": (
         "mcp-offload search 'timed? out' l2",

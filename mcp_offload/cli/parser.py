@@ -127,6 +127,12 @@ def _add_reading(commands: _Commands) -> None:
     _add_max_tokens(read)
     _add_globals(read, "roots_after")
 
+    query = _command(commands, "query", "ask JSON, JSON lines, CSV or Parquet for rows")
+    query.add_argument("handle", metavar="H", help="handle or path")
+    query.add_argument("query", metavar="QUERY", help="a JSONPath, perhaps with steps behind it, or SQL")
+    _add_max_tokens(query)
+    _add_globals(query, "roots_after")
+
     search = _command(commands, "search", "find lines, or symbols by name")
     search.add_argument("pattern", metavar="PATTERN", help="regular expression in RE2's syntax")
     search.add_argument("handles", metavar="H", nargs="*", help="where to search; default: everywhere")

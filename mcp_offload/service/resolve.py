@@ -19,6 +19,7 @@ from mcp_offload.errors import (
 from mcp_offload.handle import (
     Handle,
     PathRef,
+    QuerySelector,
     Selector,
     SymbolSelector,
     format_selector,
@@ -107,7 +108,7 @@ def resolve(
         base = version_of(ctx, artifact, shown)
     ctx.store.touch(artifact.workspace, [artifact.number])
     target = Target(artifact, base, newest, wanted is not None, handle.selector, note)
-    return _member(ctx, target, monitor, latest=follow_path) or target
+    return _derived(ctx, target, monitor, latest=follow_path) or target
 
 
 def _settled(ctx: Context, artifact: Artifact) -> Artifact:
@@ -118,22 +119,28 @@ def _settled(ctx: Context, artifact: Artifact) -> Artifact:
     return ctx.store.artifact(artifact.workspace, artifact.number)
 
 
-def _member(ctx: Context, target: Target, monitor: Monitor, *, latest: bool) -> Target | None:
-    """The stored member of an archive that a target's selector names; None for anything else.
+def _derived(ctx: Context, target: Target, monitor: Monitor, *, latest: bool) -> Target | None:
+    """What a target's selector makes an artifact of its own: a member of an archive, the rows of a query.
 
-    ``latest``: without a stated version it is that of the newest content.
+    None for anything else. ``latest``: without a stated version it is that of the newest content.
     """
     version = target.newest if latest and not target.stated else target.base
-    if not isinstance(target.selector, SymbolSelector):
-        return None
-    if not may_have_card(target.artifact.name, binary=version.binary):
-        return None
-    # The readers of build artifacts take a while to load.
-    from mcp_offload.service.cards import stored_member
+    if isinstance(target.selector, QuerySelector):
+        from mcp_offload.service.query import stored_query
 
-    found = stored_member(ctx, target.artifact, version, target.selector, monitor)
-    if found is None:
+        found = stored_query(ctx, target.artifact, version, target.selector, monitor)
+    elif not isinstance(target.selector, SymbolSelector) or not may_have_card(
+        target.artifact.name, binary=version.binary
+    ):
         return None
+    else:
+        # The readers of build artifacts take a while to load.
+        from mcp_offload.service.cards import stored_member
+
+        member = stored_member(ctx, target.artifact, version, target.selector, monitor)
+        if member is None:
+            return None
+        found = member
     newer = None if version is target.base else f"from {handle_of(target.artifact, version.version)}, newer"
     return Target(found[0], found[1], found[1], stated=False, selector=None, note=target.note or newer)
 

@@ -9,6 +9,7 @@ from mcp_offload.handle import (
     BytesSelector,
     FailureSelector,
     LinesSelector,
+    QuerySelector,
     SearchSelector,
     SymbolSelector,
     format_selector,
@@ -60,7 +61,7 @@ def select(ctx: Context, target: Target, monitor: Monitor, *, strict: bool = Fal
             return _symbol(ctx, target, target.selector, monitor, strict=strict)
         case FailureSelector():
             return _failure(ctx, target, target.selector, monitor)
-        case SearchSelector():
+        case SearchSelector() | QuerySelector():
             raise InvalidArgumentError(
                 f"{format_selector(target.selector)} selects no fixed bytes; name a symbol or lines (L10-44)."
             )

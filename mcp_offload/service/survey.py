@@ -59,6 +59,15 @@ def outline(
         return told
     table = outline_of(ctx, target.artifact, version, monitor)
     inside = _inside(ctx, target, table, monitor)
+    card = None
+    if version.language == "json" and target.selector is None:
+        # What structured data holds is seldom asked for.
+        from mcp_offload.service.shapes import shape_card
+
+        card = shape_card(ctx, target.artifact, version, limits.max_tokens - HEADER_TOKENS)
+    if card is not None:
+        # Its rows are reached by queries, a line for each would say less than their shape.
+        inside = [s for s in inside if len(s.path) == 1 and not s.path[0].isdecimal()]
     kept, rest_line = _fitting(ctx, target.artifact, version, inside, limits)
     rest = None
     if rest_line is not None:
@@ -73,6 +82,7 @@ def outline(
         symbols=tuple(symbol_entry(target.artifact, version, s) for s in kept),
         omitted=len(inside) - len(kept),
         rest=rest,
+        card=card,
     )
 
 
