@@ -14,7 +14,7 @@ PYTEST_ARGS ?=
 BENCH_ARGS ?=
 
 .PHONY: help setup demo test test-fast test-clients clients-environment compatibility serving-environment test-serving coverage check lint formatting types layers spelling architecture \
-	format bench docs generate clean
+	format bench bench-gate-overhead docs generate clean
 
 help: ## show the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 32
@@ -93,6 +93,9 @@ bench: $(VENV)/.stamp-dev ## measure; every figure is a ratio to a floor of the 
 
 bench-gate: $(VENV)/.stamp-dev ## run agents against vLLM's scheduler on a simulated node, with and without leases
 	@$(BIN)/python -m tests.benchmarks.gate --write docs/benchmarks-gate.md $(BENCH_ARGS)
+
+bench-gate-overhead: $(VENV)/.stamp-dev ## measure what the gate adds to an engine
+	@$(BIN)/python -m serving.bench.overhead --write docs/benchmarks-serving.md $(BENCH_ARGS)
 
 score: $(VENV)/.stamp-dev ## rate digests against logs with known answers, where those are at hand
 	@$(BIN)/python -m tests.score.score_logs

@@ -32,15 +32,17 @@ class FakeEngine:
     Args:
         blocks: that its metrics page names.
         block_tokens: tokens in one.
+        told: is given a word as each request begins and ends: ``began``, ``served`` or ``left``.
     """
 
-    def __init__(self, blocks: int, block_tokens: int) -> None:
+    def __init__(
+        self, blocks: int, block_tokens: int, told: Callable[[str], None] = lambda word: None
+    ) -> None:
         self._blocks = blocks
         self._block_tokens = block_tokens
         self._started = time.time()
+        self._told = told
         self._running = 0
-        self._served = 0
-        self._left = 0
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         """Serve one connection's scope."""
@@ -54,9 +56,6 @@ class FakeEngine:
             await self._generate(json.loads(body), receive, send)
         elif path == "/metrics":
             await _answer(send, self.metrics().encode(), b"text/plain")
-        elif path == "/state":
-            told = {"running": self._running, "served": self._served, "left": self._left}
-            await _answer(send, json.dumps(told).encode())
         else:
             await _answer(send, b'{"object":"list","data":[{"id":"m","max_model_len":1000000}]}')
 
@@ -78,17 +77,18 @@ class FakeEngine:
 
     async def _generate(self, body: dict[str, Any], receive: Receive, send: Send) -> None:
         self._running += 1
+        self._told("began")
+        word = "left"
         writing = asyncio.ensure_future(self._write(body, send))
         leaving = asyncio.ensure_future(receive())
         try:
             await asyncio.wait({writing, leaving}, return_when=asyncio.FIRST_COMPLETED)
-            if not writing.done():
-                self._left += 1
-                return
-            await writing
-            self._served += 1
+            if writing.done():
+                await writing
+                word = "served"
         finally:
             self._running -= 1
+            self._told(word)
             writing.cancel()
             leaving.cancel()
 
@@ -136,22 +136,31 @@ async def _answer(send: Send, body: bytes, kind: bytes = b"application/json") ->
     await send({"type": "http.response.body", "body": body, "more_body": False})
 
 
+def _print(line: str) -> None:
+    sys.stdout.write(f"{line}\n")  # noqa: TID251  a program of its own
+    sys.stdout.flush()  # noqa: TID251
+
+
 def main() -> None:
     """Serve until told to stop."""
     parser = argparse.ArgumentParser(prog="python -m serving.bench.fake")
     parser.add_argument("--port", type=int, default=0, help="where to listen on loopback; 0 for any")
     parser.add_argument("--blocks", type=int, default=1_000_000, help="of KV cache")
-    parser.add_argument("--block-tokens", type=int, default=16)
+    parser.add_argument("--block-tokens", type=int, default=16, help="in each of them")
+    parser.add_argument("--tell", action="store_true", help="print a line as each request begins and ends")
     args = parser.parse_args()
-    listening = socket.create_server(("127.0.0.1", args.port))
+    # Named, or asyncio does not turn Nagle's algorithm off for connections that are accepted.
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listening.bind(("127.0.0.1", args.port))
     url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+    engine = FakeEngine(args.blocks, args.block_tokens, *([_print] if args.tell else []))
     config = uvicorn.Config(
-        FakeEngine(args.blocks, args.block_tokens), http="httptools", lifespan="off", log_level="error",
+        engine, http="httptools", lifespan="off", log_level="error",
         access_log=False, timeout_graceful_shutdown=1,
     )  # fmt: skip
     server = uvicorn.Server(config)
-    sys.stdout.write(json.dumps({"listening": url}) + "\n")  # noqa: TID251  a program of its own
-    sys.stdout.flush()  # noqa: TID251
+    _print(json.dumps({"listening": url}))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     server.run([listening])
 

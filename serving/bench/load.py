@@ -73,6 +73,7 @@ async def stream(url: str, path: str, bodies: list[dict[str, Any]]) -> Streamed:
     """
     loop = asyncio.get_running_loop()
     at = urlsplit(url)
+    assert at.hostname is not None and at.port is not None, f"{url} names no host and port"
     result = Streamed()
     started = time.monotonic()
     ends: list[asyncio.Future[None]] = []
