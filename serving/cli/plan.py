@@ -80,7 +80,7 @@ def _add_refinements(parser: argparse.ArgumentParser) -> None:
 def _run(args: argparse.Namespace, context: Context) -> int:
     from serving.cli.plan_text import as_json, as_text
 
-    hub_cache = _hub_cache(context)
+    hub_cache = hub_cache_of(context)
     model = find_model(args.model, hub_cache=hub_cache, weights=args.weights)
     request = Request(
         model=model,
@@ -153,8 +153,8 @@ def _drafts(args: argparse.Namespace, request: Request, draft: Model | None) -> 
     return (own, *found)
 
 
-def _hub_cache(context: Context) -> str:
-    """Source: the variables that huggingface_hub reads."""
+def hub_cache_of(context: Context) -> str:
+    """The folder of the hub's cache. Source: the variables that huggingface_hub reads."""
     environ = context.environ
     home = environ.get("HF_HOME") or os.path.join(environ.get("HOME", "~"), ".cache", "huggingface")
     return environ.get("HF_HUB_CACHE") or os.path.join(home, "hub")

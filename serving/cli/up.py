@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
@@ -75,7 +76,8 @@ def _run(args: argparse.Namespace, context: Context) -> int:
     try:
         with open_service(_store_settings(args, context)) as service:
             sink = LogSink(service, f"vLLM {profile.name}", note)
-            note(f"the engine's log is {sink.handles[0]}; read it with: mcp-offload read {sink.handles[0]}")
+            place = f" --store {shlex.quote(args.store)}" if args.store else ""
+            note(f"the engine's log is stored while it runs: mcp-offload{place} read {sink.handles[0]}")
             try:
                 gate = None if args.no_gate else _gate_settings(args, context)
                 return asyncio.run(serve(Plan(profile, command, gate, args, context, sink)))

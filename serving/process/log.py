@@ -145,7 +145,7 @@ _PHASES: Final = (
     ("starting the engine", re.compile(r"Initializing a V1 LLM engine")),
     ("loading weights", re.compile(r"Starting to load model|Loading safetensors checkpoint shards")),
     ("profiling", re.compile(r"Loading weights took|Model loading took")),
-    ("compiling", re.compile(r"Dynamo bytecode transform|torch\.compile|Capturing CUDA graph")),
+    ("compiling", re.compile(r"Dynamo bytecode transform|Compiling a graph|Capturing CUDA graph")),
     ("warming up", re.compile(r"KV cache size: [\d,]+ tokens")),
     ("opening its port", re.compile(r"init engine \(profile|Starting vLLM server on")),
     ("ready", re.compile(r"Application startup complete")),

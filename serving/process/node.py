@@ -185,7 +185,7 @@ class Node:
         self._take(rest)
 
     def _take(self, line: str) -> None:
-        if self.log.feed(line) and not self.ready.is_set():
+        if self.log.feed(line) and not self.ready.is_set() and self.log.phase != "ready":
             percent = "" if self.log.percent is None else f" {self.log.percent} %"
             self._tell(f"engine: {self.log.phase}{percent}")
 
