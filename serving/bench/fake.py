@@ -153,6 +153,7 @@ def main() -> None:
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listening.bind(("127.0.0.1", args.port))
+    listening.listen(1024)
     url = f"http://127.0.0.1:{listening.getsockname()[1]}"
     engine = FakeEngine(args.blocks, args.block_tokens, *([_print] if args.tell else []))
     config = uvicorn.Config(

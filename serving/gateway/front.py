@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Awaitable, Callable, MutableMapping
 from importlib.resources import files
 from typing import Any, Final
 
 from serving.compaction.dialects import GENERATING, UNLEASED, error_body
 from serving.gateway.keys import Keys
+
+_log = logging.getLogger(__name__)
 
 Message = MutableMapping[str, Any]
 Scope = MutableMapping[str, Any]
@@ -75,7 +78,11 @@ class Front:
             await _answer(send, 200, b"text/plain; version=0.0.4; charset=utf-8", self._metrics())
         elif _known(path):
             scope["state"] = {**scope.get("state", {}), self._tenant_key: tenant or ""}
-            await self._app(scope, receive, send)
+            try:
+                await self._app(scope, receive, send)
+            except ConnectionError as error:
+                # An answer that is not complete has the server close the connection, as it should.
+                _log.warning("%s: %s", path, error)
         else:
             message = f"this gate has no route {path}; it serves {', '.join(sorted(GENERATING))}"
             await self._error(send, path, 404, "not_found_error", message)

@@ -189,6 +189,9 @@ class LeaseMiddleware:
         except (asyncio.CancelledError, ClientGoneError):
             request.outcome = "left"
             raise
+        except Exception:
+            request.outcome = "failed"
+            raise
         finally:
             self._end(request)
 

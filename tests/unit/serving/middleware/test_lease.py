@@ -433,3 +433,28 @@ def test_an_engine_error_is_no_sample_of_what_requests_write() -> None:
         await gate.close()
 
     run(work())
+
+
+def test_an_answer_that_breaks_off_is_a_failed_request() -> None:
+    async def work() -> None:
+        records = Records()
+        engine = FakeEngine()
+
+        async def breaking(scope: Any, receive: Any, send: Any) -> None:
+            if scope["path"] != CHAT:
+                await engine(scope, receive, send)
+                return
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            await send({"type": "http.response.body", "body": events()[0], "more_body": True})
+            raise ConnectionError("the engine ended its answer early")
+
+        gate = LeaseMiddleware(breaking, ON, recorder=records)
+        exchange, task = send(gate, CHAT, chat(stream=True))
+        with pytest.raises(ConnectionError):
+            await task
+        assert (exchange.complete, exchange.chunks) == (False, events()[:1])
+        assert [record.outcome for record in records] == ["failed"]
+        assert (leased(gate), gate.outcomes) == (0, {"failed": 1})
+        await gate.close()
+
+    run(work())
