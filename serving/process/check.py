@@ -205,7 +205,7 @@ class Check:
         cached = _cached_tokens(self._complete(prompt, 1))
         hits = self._sample().prefix_hits - before
         told = (
-            f"a prompt of {len(prompt):,} tokens sent twice: prefix_cache_hits rose by {hits:,.0f}, its second"
+            f"a prompt of {len(prompt):,} tokens, twice: prefix_cache_hits rose by {hits:,.0f}, the second"
             f" usage counts {'no' if cached is None else cached} cached tokens"
         )
         works = max(hits, cached or 0) >= 2 * sample.block_tokens
@@ -237,11 +237,12 @@ class Check:
     def _process_after(self, prefill_steps: int) -> Mapping[str, Any]:
         """What `up` knows once it has read so many steps in the log, which lags behind the answers."""
         pause = threading.Event()
+        told: Mapping[str, Any] = self._gate_status()["process"]
         for _ in range(_LOG_LAG_STEPS):
-            told: Mapping[str, Any] = self._gate_status()["process"]
             if told["prefill_steps"] >= prefill_steps:
                 break
             pause.wait(_LOG_LAG_SECONDS)
+            told = self._gate_status()["process"]
         return told
 
     def _speculation(self) -> Finding:

@@ -66,12 +66,11 @@ def kill_session(session: int) -> None:
                 os.kill(process, signal.SIGKILL)
         if not members or time.monotonic() > until:
             return
-        _reap()
         select.select([], [], [], 0.01)
 
 
 def _reap() -> None:
-    """Collect descendants that came to us when their own parent ended."""
+    """Collect descendants that came to us when their own parent ended; not before the engine itself."""
     with suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
@@ -101,6 +100,7 @@ def keep(control: int, grace_seconds: float, argv: list[str]) -> int:
     finally:
         kill_session(engine.pid)
     status = engine.wait()
+    _reap()
     return status if status >= 0 else 128 - status
 
 
