@@ -30,6 +30,7 @@ from serving.profile.catalog import gpus, shipped_models
 from serving.profile.fields import FIELDS
 from serving.profile.load import load_profile, shipped_profiles
 from serving.profile.model import Profile, Speculation
+from serving.telemetry.definitions import DEFINITIONS
 
 REFERENCE = Path(__file__).resolve().parent
 NOTICE = "<!-- Written by `make docs`; edit the code instead. -->\n\n"
@@ -71,6 +72,7 @@ def pages() -> dict[str, str]:
         "cli.md": NOTICE + cli_page(),
         "errors.md": NOTICE + errors_page(),
         "json.md": NOTICE + json_page(),
+        "metrics.md": NOTICE + metrics_page(),
         "serving-cli.md": NOTICE + serving_cli_page(),
         "serving-profile.md": NOTICE + serving_profile_page(),
         "settings.md": NOTICE + settings_page(),
@@ -335,6 +337,45 @@ def serving_profile_page() -> str:
     parts.append("\n## Shipped\n\n| profile | |\n|---|---|")
     parts += [f"| `{name}` | {_cell(load_profile(name).summary)} |" for name in shipped_profiles()]
     return "\n".join(parts) + "\n"
+
+
+# --- metrics ------------------------------------------------------------------------------------
+
+
+METRICS_TEXT = """# Metrics
+
+What `mcp-offload-serving metrics` tells, one section a figure. Each comes with its basis: *measured* where
+it was counted in a run, *computed* where a run was put into a formula, *assumed* where neither. A figure
+that cannot be had says what is missing. One that no machine can have done is flagged `impossible`, with the
+bound it breaks, and the exit status is 1: then the model, a format, the GPU or the records are not what was
+said.
+
+Records are what `mcp-offload-serving gate --record FILE` writes; the page is the engine's `/metrics`. For
+figures that need both, they must cover the same time: keep a page from before the run and one from after
+it, and give both with `--page`. A page alone counts since the engine started.
+
+## Why vLLM's own estimates are not used
+
+vLLM 0.33.0 can estimate operations and bytes itself (`--enable-mfu-metrics`). For plain decoding of a dense
+model its bytes agree with ours within half a percent. They do not
+
+- under speculation: a step that verifies drafts is billed as prefill, KV cache at two bytes whatever its
+  format (59 % over for 70B with FP8 KV at 32,000 tokens), the head's work for one token, the draft not at
+  all;
+- for compressed-tensors FP8: weights at half a byte (20 % under);
+- in models with linear layers or windows: every layer as full attention, KV cache up to four times over;
+- for prefill: every prompt token as if it attended to the whole prompt, twice the causal work.
+"""
+
+
+def metrics_page() -> str:
+    parts = [METRICS_TEXT]
+    for name, known in DEFINITIONS.items():
+        parts.append(f"## {name}\n\n{known.meaning}\n")
+        parts.append(f"| | |\n|---|---|\n| unit | {known.unit} |\n| basis | {known.basis.value} |")
+        parts.append(f"| formula | {_cell(known.formula)} |\n| source | {_cell(known.source)} |")
+        parts.append(f"| pitfalls | {_cell(known.pitfalls)} |\n")
+    return "\n".join(parts)
 
 
 # --- tools --------------------------------------------------------------------------------------

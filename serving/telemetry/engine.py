@@ -29,7 +29,16 @@ _COUNTERS: Final[Mapping[str, str]] = {
     "vllm:num_requests_running": "running",
     "vllm:num_requests_waiting": "waiting",
     "vllm:kv_cache_usage_perc": "kv_usage",
+    "vllm:iteration_tokens_total_count": "iterations",
+    "vllm:request_num_preemptions_count": "preemption_requests",
+    "vllm:request_queue_time_seconds_sum": "queue_seconds",
+    "vllm:request_queue_time_seconds_count": "queued",
+    "vllm:request_time_per_output_token_seconds_sum": "output_token_seconds",
+    "vllm:request_time_per_output_token_seconds_count": "output_token_requests",
+    "vllm:estimated_flops_per_gpu_total": "estimated_flops",
+    "vllm:estimated_read_bytes_per_gpu_total": "estimated_read_bytes",
 }
+_AT_MOST_ONCE: Final = "vllm:request_num_preemptions_bucket"
 _POOL: Final = "vllm:cache_config_info"
 _PROCESS: Final = "process_start_time_seconds"
 
@@ -45,6 +54,10 @@ class EngineSample:
             0 where the page does not say.
         kv_usage: the part of the blocks that running requests hold, from 0 to 1.
         computed_tokens: prompt tokens that were computed rather than taken from the prefix cache.
+        steps: of all streams: a step in which ten streams write counts ten times.
+        iterations: steps of the engine, in which any number of streams take part.
+        preemption_requests: requests that ended and were asked how often they had been preempted.
+        at_most_once: those of them that were at most once; the page does not tell none from one.
     """
 
     blocks: int = 0
@@ -69,6 +82,15 @@ class EngineSample:
     running: float = 0.0
     waiting: float = 0.0
     kv_usage: float = 0.0
+    iterations: float = 0.0
+    preemption_requests: float = 0.0
+    at_most_once: float = 0.0
+    queue_seconds: float = 0.0
+    queued: float = 0.0
+    output_token_seconds: float = 0.0
+    output_token_requests: float = 0.0
+    estimated_flops: float = 0.0
+    estimated_read_bytes: float = 0.0
 
     @property
     def tokens_per_step(self) -> float:
@@ -82,6 +104,34 @@ class Scrape:
 
     started_seconds: float | None = None
     engines: dict[str, EngineSample] = field(default_factory=dict[str, EngineSample])
+
+
+_GAUGES: Final = {"running", "waiting", "kv_usage"}
+_POOL_FIELDS: Final = {"blocks", "block_tokens", "kv_tokens", "cache_dtype", "prefix_caching"}
+
+
+def total(scrape: Scrape, before: Scrape | None = None) -> EngineSample:
+    """All engines of a page together: counters summed, less those of ``before``; ``kv_usage`` the mean.
+
+    What an engine counted before it was started anew is not subtracted.
+    """
+    restarted = before is not None and before.started_seconds != scrape.started_seconds
+    sums = EngineSample()
+    for name, sample in scrape.engines.items():
+        earlier = None if before is None or restarted else before.engines.get(name)
+        for field_name in EngineSample.__slots__:
+            value = getattr(sample, field_name)
+            if field_name in _POOL_FIELDS:
+                if field_name in ("blocks", "kv_tokens"):
+                    setattr(sums, field_name, getattr(sums, field_name) + value)
+                else:
+                    setattr(sums, field_name, value)
+                continue
+            if earlier is not None and field_name not in _GAUGES:
+                value -= getattr(earlier, field_name)
+            setattr(sums, field_name, getattr(sums, field_name) + value)
+    sums.kv_usage /= max(1, len(scrape.engines))
+    return sums
 
 
 def parse(page: str) -> Scrape:
@@ -98,6 +148,9 @@ def parse(page: str) -> Scrape:
         sample = scrape.engines.setdefault(labels.get("engine", "0"), EngineSample())
         if name == _POOL:
             _read_pool(sample, labels)
+        elif name == _AT_MOST_ONCE:
+            if float(labels.get("le", "inf")) == 1:
+                sample.at_most_once += value
         else:
             attribute = _COUNTERS[name]
             setattr(sample, attribute, getattr(sample, attribute) + value)
@@ -109,7 +162,7 @@ def _samples(page: str) -> Iterator[tuple[str, Mapping[str, str], float]]:
     wanted: list[str] = []
     for line in page.splitlines():
         name = line[: min((i for i in (line.find("{"), line.find(" ")) if i >= 0), default=len(line))]
-        if name in _COUNTERS or name in {_POOL, _PROCESS}:
+        if name in _COUNTERS or name in {_POOL, _PROCESS, _AT_MOST_ONCE}:
             wanted.append(line)
     for family in text_string_to_metric_families("\n".join(wanted) + "\n"):
         for sample in family.samples:

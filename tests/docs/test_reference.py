@@ -14,7 +14,16 @@ from mcp_offload.cli.examples import EXAMPLES
 
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "docs" / "reference"
-PAGES = ("cli.md", "errors.md", "json.md", "serving-cli.md", "serving-profile.md", "settings.md", "tools.md")
+PAGES = (
+    "cli.md",
+    "errors.md",
+    "json.md",
+    "metrics.md",
+    "serving-cli.md",
+    "serving-profile.md",
+    "settings.md",
+    "tools.md",
+)
 
 
 @pytest.fixture(scope="module")
