@@ -14,7 +14,9 @@ from mcp_offload.lease.ledger import (
     is_held,
     left_tokens,
     report,
+    reserve,
     stage_of,
+    unreserved,
 )
 from mcp_offload.lease.model import (
     ContextEvent,
@@ -54,6 +56,8 @@ __all__ = [
     "is_held",
     "left_tokens",
     "report",
+    "reserve",
     "stage_of",
     "to_record",
+    "unreserved",
 ]

@@ -44,12 +44,18 @@ MOST_HELD: Final = 1_000
 CONFIRMED_SECONDS: Final = 600.0
 """How long a client's word that it holds a text is taken for true."""
 
+MOST_RESERVED: Final = 2_000
+LEAST_RESERVED: Final = 512
+RESERVED_SHARE: Final = 8
+"""A process sets aside this part of what is left, up to the most; less than the least is not worth it."""
+
 _VERSION: Final = re.compile(r"([a-z][0-9]+)@[0-9]+")
 
 
 def charged_tokens(terms: Terms, state: LeaseState) -> int:
     """What the lease is charged with, lists and instructions included, shares of sub-agents not."""
-    return _standing(terms, state) + state.loose + sum(one.tokens for one in state.held.values())
+    sent = state.loose + sum(one.tokens for one in state.held.values())
+    return _standing(terms, state) + sent + sum(state.reserved.values())
 
 
 def granted_tokens(terms: Terms, state: LeaseState) -> int:
@@ -61,7 +67,9 @@ def left_tokens(terms: Terms, state: LeaseState) -> int:
     """What may still be delivered; negative where more is charged than granted."""
     shares = sum(state.agents.values())
     left = granted_tokens(terms, state) - charged_tokens(terms, state)
-    return (left if state.room is None else min(left, state.room)) - shares
+    if state.room is not None:
+        left = min(left, state.room - sum(state.reserved.values()))
+    return left - shares
 
 
 def stage_of(terms: Terms, state: LeaseState) -> Stage:
@@ -93,27 +101,48 @@ def grant(terms: Terms, state: LeaseState, asked_tokens: int, *, insisted: bool 
     return Grant(stage, min(asked_tokens, most), left, confirmed)
 
 
-def deliver(terms: Terms, state: LeaseState, delivery: Delivery) -> LeaseState | None:
+def deliver(terms: Terms, state: LeaseState, delivery: Delivery, *, sent: bool = False) -> LeaseState | None:
     """The state after a reply, or None where it may not be delivered because the lease is hard.
 
-    Lists, instructions and refusals are always delivered.
+    Lists, instructions and refusals are always delivered. ``sent``: the reply has been sent already.
     """
     counted = _counted(state, delivery)
     if delivery.kind == "refusal":
         return replace(counted, refusals=state.refusals + 1)
     if delivery.kind in STANDING:
         return _with_standing(terms, counted, delivery)
-    if terms.mode == "hard" and delivery.tokens > left_tokens(terms, state):
+    if terms.mode == "hard" and not sent and delivery.tokens > left_tokens(terms, state):
         return None
     room = None if state.room is None else state.room - delivery.tokens
     return _charged(replace(counted, room=room), delivery)
+
+
+def reserve(terms: Terms, state: LeaseState, owner: str) -> LeaseState:
+    """The state with a part of what is left set aside for what ``owner`` sends next.
+
+    It is a small part of a hard lease, and none where the lease is small or nears its end: there each
+    reply is measured by itself.
+    """
+    if terms.mode != "hard" or stage_of(terms, state) != "full":
+        return state
+    tokens = min(MOST_RESERVED, left_tokens(terms, state) // RESERVED_SHARE)
+    if tokens < LEAST_RESERVED:
+        return state
+    return replace(state, reserved={**state.reserved, owner: tokens})
+
+
+def unreserved(state: LeaseState, owner: str) -> LeaseState:
+    """The state without what is set aside for ``owner``."""
+    if owner not in state.reserved:
+        return state
+    return replace(state, reserved={name: n for name, n in state.reserved.items() if name != owner})
 
 
 def report(terms: Terms, state: LeaseState, told: Report, now: float) -> LeaseState:
     """The state after a report; its parts are taken in the order: event, gone, size, holds, agents."""
     if told.event is not None:
         agents = state.agents if told.event == "compacted" else dict[str, int]()
-        state = replace(state, loose=0, held={}, room=None, context=None, agents=agents)
+        state = replace(state, loose=0, held={}, room=None, context=None, agents=agents, reserved={})
     for handle in told.gone:
         state = _without(state, plain(handle))
     if told.context_tokens is not None:

@@ -83,6 +83,7 @@ class LeaseState:
         agents: what sub-agents were given of this lease, by name.
         share: what this lease may deliver where it is a sub-agent's; None = what the terms say.
         terms: those under which it was last delivered to, for whoever reports from elsewhere.
+        reserved: charged for what processes may be sending, by the name of the process.
     """
 
     delivered: Mapping[str, int] = field(default_factory=dict[str, int])
@@ -95,6 +96,7 @@ class LeaseState:
     agents: Mapping[str, int] = field(default_factory=dict[str, int])
     share: int | None = None
     terms: Terms | None = None
+    reserved: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
 @dataclass(frozen=True, slots=True)

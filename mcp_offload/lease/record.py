@@ -24,6 +24,7 @@ def to_record(state: LeaseState) -> str:
             "agents": dict(state.agents),
             "share": state.share,
             "terms": None if state.terms is None else astuple(state.terms),
+            "reserved": dict(state.reserved),
         },
         separators=(",", ":"),
     )
@@ -48,4 +49,5 @@ def from_record(text: str) -> LeaseState:
         agents=data["agents"],
         share=data["share"],
         terms=None if terms is None else Terms(*terms),
+        reserved=data.get("reserved", {}),
     )

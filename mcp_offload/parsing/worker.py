@@ -99,6 +99,11 @@ class ParserWorker:
 
         return chunked(view, language, reason)
 
+    @property
+    def busy(self) -> bool:
+        """Whether it is at work for somebody, so that whoever asks has to wait."""
+        return self._lock.locked()
+
     def count(self, texts: Sequence[bytes]) -> list[int]:
         """The tokens of each text, as :meth:`TokenCounter.count` counts them; never starts the process.
 

@@ -59,6 +59,9 @@ class StdioBackend:
         if self._stop_calls is not None:
             self._stop_calls()
         if self._parser is not None:
+            if not self._parser.busy:
+                # It counts what was answered last; without it the vocabulary would be loaded for that.
+                self._service.settle()
             self._parser.kill()
         self._service.close()
 

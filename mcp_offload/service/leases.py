@@ -20,13 +20,26 @@ from mcp_offload.errors import InvalidArgumentError
 from mcp_offload.lease import ContextSource, Delivery, Grant, LeaseState, Report, Terms
 from mcp_offload.models import LeaseResult
 from mcp_offload.settings import LeaseSettings, Settings
-from mcp_offload.store import Ledger, NewContent, Use
+from mcp_offload.store import Ledger, NewContent, Posting, Use
 
 IDLE_SECONDS = 1_800.0
 """Silence after which an unnamed session counts as a new one, unless its lease is hard."""
 
 NAMED = "session:"
 MOST_NAME_CHARS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Uncounted:
+    """A text that is sent, and what counts it."""
+
+    text: str
+    count: Callable[[str], int]
+
+    @property
+    def most_tokens(self) -> int:
+        """As many tokens as it can have: a token stands for at least one byte."""
+        return len(self.text.encode("utf-8", "surrogatepass"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,30 +60,42 @@ class SessionLease:
         """What the next reply may cost; ``insisted``: the caller named its budget itself."""
         if self.terms.mode == "off":
             return Grant("full", asked_tokens, asked_tokens)
+        state = self._state(exact=False)
+        granted = ledger.grant(self.terms, state, asked_tokens, insisted=insisted)
+        if ledger.stage_of(self.terms, state) == "full" and granted.max_tokens == asked_tokens:
+            return granted
         return ledger.grant(self.terms, self._state(), asked_tokens, insisted=insisted)
 
     def deliver(
         self,
         delivery: Delivery,
         *,
+        text: Uncounted | None = None,
         artifacts: Mapping[int, int] | None = None,
         contents: Sequence[NewContent] = (),
     ) -> bool:
         """Count a reply before it is sent; False, and nothing counted, where a hard lease forbids it.
 
         Args:
-            delivery: as sent, counted exactly.
+            delivery: as sent, counted exactly unless ``text`` is given.
+            text: what is sent; it is counted by the time that its count matters, and the delivery's
+                tokens are passed over.
             artifacts: of its tokens those about single artifacts, by number.
             contents: what came into the session by this call.
         """
-        uses = _uses(delivery, artifacts or {})
-
-        def step(state: LeaseState, used_at: float) -> LeaseState | None:
-            after = ledger.deliver(self.terms, self._current(state, used_at), delivery)
-            return None if after is None else replace(after, terms=self.terms)
-
-        change = self.ledger.change
-        return change(self.workspace, self._key(), step, uses=uses, contents=contents) is not None
+        share = self._share()
+        if text is not None:
+            delivery = replace(delivery, tokens=text.most_tokens)
+        posting = Posting(
+            self.terms,
+            delivery,
+            None if text is None else text.text,
+            _exact if text is None else text.count,
+            lambda state, used_at: self._current(state, used_at, share),
+            lambda counted: _uses(counted, artifacts or {}),
+            contents,
+        )
+        return self.ledger.deliver(self.workspace, self._key(share), posting)
 
     def report(self, told: Report) -> LeaseResult:
         """Take a report into account.
@@ -81,12 +106,14 @@ class SessionLease:
         _check(told)
         now = self.clock()
 
+        share = self._share()
+
         def step(state: LeaseState, used_at: float) -> LeaseState:
-            return ledger.report(self.terms, self._current(state, used_at), told, now)
+            return ledger.report(self.terms, self._current(state, used_at, share), told, now)
 
         if told.agent_started is not None:
             self._forget(f"{self.session}/{told.agent_started}")
-        after = self.ledger.change(self.workspace, self._key(), step)
+        after = self.ledger.change(self.workspace, self._key(share), step)
         assert after is not None
         return _result(self.session, self.terms, after)
 
@@ -101,30 +128,28 @@ class SessionLease:
         """
         return ledger.is_held(self._state(), handle, stamp, self.clock(), confirmed=confirmed)
 
-    def _state(self) -> LeaseState:
-        row = self.ledger.get(self.workspace, self._key())
-        if row is None:
-            return self._current(LeaseState(), self.clock())
-        return self._current(row.state, row.used_at)
+    def _state(self, *, exact: bool = True) -> LeaseState:
+        share = self._share()
+        found = self.ledger.peek(self.workspace, self._key(share), exact=exact)
+        return self._current(*(found or (LeaseState(), self.clock())), share)
 
-    def _current(self, state: LeaseState, used_at: float) -> LeaseState:
+    def _current(self, state: LeaseState, used_at: float, share: int | None) -> LeaseState:
         if self.agent is not None:
-            share = self._share()
             return state if share is None else replace(state, share=share)
         idle = self.clock() - used_at > IDLE_SECONDS
         if idle and self.terms.mode != "hard" and not self.session.startswith(NAMED):
             return ledger.report(self.terms, state, Report(event="cleared"), self.clock())
         return state
 
-    def _key(self) -> str:
+    def _key(self, share: int | None) -> str:
         """The row that is charged: the agent's own while it has a share, else the session's."""
-        return self.session if self._share() is None else f"{self.session}/{self.agent}"
+        return self.session if share is None else f"{self.session}/{self.agent}"
 
     def _share(self) -> int | None:
         if self.agent is None:
             return None
-        row = self.ledger.get(self.workspace, self.session)
-        return None if row is None else row.state.agents.get(self.agent)
+        found = self.ledger.peek(self.workspace, self.session)
+        return None if found is None else found[0].agents.get(self.agent)
 
     def _forget(self, key: str) -> None:
         """Whoever starts under a name that was used before starts with an empty context."""
@@ -195,6 +220,10 @@ def session_name(name: str) -> str:
     if not (0 < len(name) <= MOST_NAME_CHARS and name.isprintable()):
         raise InvalidArgumentError(f"A session's name has 1 to {MOST_NAME_CHARS} printable characters.")
     return f"{NAMED}{name}"
+
+
+def _exact(text: str) -> int:
+    raise AssertionError("what is exact is not counted again")
 
 
 def _uses(delivery: Delivery, artifacts: Mapping[int, int]) -> list[Use]:

@@ -23,10 +23,12 @@ from mcp_offload.store.config import (
 )
 from mcp_offload.store.failpoints import Failpoints
 from mcp_offload.store.growing import Growing, settled_key_of
-from mcp_offload.store.ledger import ContentRow, LeaseRow, Ledger, NewContent, Use, UseRow
+from mcp_offload.store.ledger import Ledger
+from mcp_offload.store.ledger_rows import ContentRow, LeaseRow, NewContent, Use, UseRow
 from mcp_offload.store.reader import BlobReader
 from mcp_offload.store.staged import Staged
 from mcp_offload.store.store import Store
+from mcp_offload.store.tab import Posting
 
 __all__ = [
     "BlobReader",
@@ -38,6 +40,7 @@ __all__ = [
     "Ledger",
     "NewContent",
     "NewVersion",
+    "Posting",
     "ReleaseReport",
     "Staged",
     "Store",

@@ -35,6 +35,9 @@ TOMBSTONE_SECONDS: Final = 30 * 24 * 3600
 TOUCH_SECONDS: Final = 30.0
 """Longest time a use may wait in memory before it is recorded."""
 
+WRITE_AFTER_SECONDS: Final = 0.25
+"""Longest time a delivery may wait in memory before it is written to the ledger."""
+
 Gone = Literal["evicted", "expired", "released", "wiped"]
 
 
@@ -44,6 +47,7 @@ class StoreConfig:
 
     Attributes:
         wal_limit_bytes: size of the write-ahead log above which a writer folds it into the catalog.
+        write_after_seconds: how long what was delivered may wait in memory before it is written.
         lock_timeout_seconds: longest wait for another process before ``StoreBusyError``.
         clock: POSIX seconds; replaced in tests of ages.
         failpoints: for tests; see :mod:`mcp_offload.store.failpoints`.
@@ -57,6 +61,7 @@ class StoreConfig:
     ttl_seconds: int = 7 * 24 * 3600
     reserve_bytes: int = 64 * MIB
     wal_limit_bytes: int = WAL_LIMIT_BYTES
+    write_after_seconds: float = WRITE_AFTER_SECONDS
     lock_timeout_seconds: float = 10.0
     clock: Callable[[], float] = time.time
     failpoints: Failpoints = field(default_factory=Failpoints)

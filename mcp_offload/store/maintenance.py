@@ -9,7 +9,7 @@ from typing import Final
 
 from mcp_offload.errors import HandleGoneError
 from mcp_offload.models import GcResult
-from mcp_offload.store import catalog, ledger, reclaim
+from mcp_offload.store import catalog, ledger_rows, reclaim
 from mcp_offload.store.config import TOMBSTONE_SECONDS, Gone, ReleaseReport, StoreConfig
 from mcp_offload.store.faults import full
 from mcp_offload.store.marks import Marks
@@ -140,7 +140,7 @@ class Maintenance:
             " FROM artifact a WHERE a.workspace_id = version.workspace_id AND a.number = version.number))",
             oldest,
         )
-        ledger.forget_old(db, now - self._config.ttl_seconds)
+        ledger_rows.forget_old(db, now - self._config.ttl_seconds)
         unused = "created_at < ? AND {0} NOT IN (SELECT blake3 FROM blob)"
         db.run("DELETE FROM outline WHERE " + unused.format("view_blake3"), now - _UNUSED_SECONDS)
         db.run("DELETE FROM token_count WHERE " + unused.format("blake3"), now - _UNUSED_SECONDS)

@@ -163,6 +163,14 @@ class Session:
         except FileNotFoundError:
             return 0
 
+    def wal_stamp(self) -> tuple[int, ...]:
+        """What changes with every commit of any process: file, size and time of the write-ahead log."""
+        try:
+            found = os.stat(self._path + "-wal")
+        except FileNotFoundError:
+            return ()
+        return found.st_ino, found.st_size, found.st_mtime_ns
+
     def catalog_bytes(self) -> int:
         """Size of the catalog itself."""
         return os.stat(self._path).st_size

@@ -44,6 +44,7 @@ class Store:
 
     def __init__(self, access: Access) -> None:
         self._access = access
+        self._ledger = Ledger(access)
 
     @classmethod
     def open(cls, config: StoreConfig) -> Store:
@@ -56,7 +57,8 @@ class Store:
         return cls(Access(config))
 
     def close(self) -> None:
-        """Write the last uses and close; content that is being read stays readable."""
+        """Write the last uses and deliveries and close; content that is being read stays readable."""
+        self._ledger.close()
         self._access.close()
 
     def __enter__(self) -> Self:
@@ -138,7 +140,7 @@ class Store:
     @property
     def ledger(self) -> Ledger:
         """What was delivered to which session."""
-        return Ledger(self._access)
+        return self._ledger
 
     # --- looking up ---
 

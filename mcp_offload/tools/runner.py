@@ -19,6 +19,7 @@ from mcp_types import (
 
 from mcp_offload.errors import InvalidArgumentError, OffloadError
 from mcp_offload.lease import Delivery, DeliveryKind, Grant
+from mcp_offload.service.leases import Uncounted
 from mcp_offload.settings import Settings
 from mcp_offload.tokens import TokenCounter
 from mcp_offload.tools.accounts import NO_ACCOUNT, Account, Accountant, account_of
@@ -163,9 +164,9 @@ class ToolRunner:
 
     def _counts(self, job: Job, lease: SessionLease, answer: _Answer) -> bool:
         account = answer.account
-        tokens = self._count(reply_text(answer.reply))
-        delivery = Delivery(answer.kind, tokens, job.name, account.texts)
-        return counted(lease, delivery, artifacts=account.artifacts, contents=account.contents)
+        text = Uncounted(reply_text(answer.reply), self._count)
+        delivery = Delivery(answer.kind, 0, job.name, account.texts)
+        return counted(lease, delivery, text=text, artifacts=account.artifacts, contents=account.contents)
 
     def _answer(self, job: Job, lease: SessionLease) -> _Answer:
         grant = lease.grant(self._settings.max_tokens)

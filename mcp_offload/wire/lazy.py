@@ -52,6 +52,15 @@ class LazyService:
                 self._closing.callback(collector.cancel)
             return self._service
 
+    def settle(self) -> None:
+        """Have the ledger of the service, where that is open, written; what fails is logged."""
+        service = self._service
+        if service is not None:
+            try:
+                service.settle()
+            except StoreError as exc:
+                _log.warning("what was delivered could not be counted: %s", exc)
+
     def close(self) -> None:
         """Close the service where it is open: its processes end, and its store is left clean."""
         self._closing.close()
