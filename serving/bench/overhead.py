@@ -114,7 +114,7 @@ def latency(made: Rig, requests: int) -> list[Row]:
     added = [_milliseconds(middle - middles[0]) for middle in middles]
     return [
         Row("a request of 4 kB, median", *map(_milliseconds, middles)),
-        Row("the same, 99th of 100", *map(_milliseconds, lasts)),
+        Row("a request of 4 kB, 99th of 100", *map(_milliseconds, lasts)),
         Row("**added to a request, median**", "", added[1], added[2], "<= 2 ms"),
     ]
 
@@ -138,7 +138,7 @@ def throughput(made: Rig, tokens: int, pace_seconds: float, rounds: int) -> list
         Row(f"{pace}, tokens/s", *(f"{rate:,.0f}" for rate in rates)),
         Row("**throughput lost**", "", lost[1], lost[2], "<= 2 %"),
         Row("from engine to client, median", *(_milliseconds(median(each)) for each in delays)),
-        Row("the same, 99th of 100", *(_milliseconds(_quantile(each, 0.99)) for each in delays)),
+        Row("from engine to client, 99th of 100", *(_milliseconds(_quantile(each, 0.99)) for each in delays)),
         Row("**chunks per CPU-second**", *(f"{each:,.0f}" for each in cpu), goal=">= 5,000"),
     ]
 

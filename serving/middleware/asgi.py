@@ -152,19 +152,24 @@ class Answer:
             await self._event(status, kind, message)
             return
         body = error_body(self._dialect, status, kind, message)
-        await send_json(self._send, status, body, headers)
+        await send_whole(self._send, status, body, headers)
 
     async def _event(self, status: int, kind: str, message: str) -> None:
         event = error_event(self._dialect, status, kind, message)
         await self._send({"type": "http.response.body", "body": event, "more_body": False})
 
 
-async def send_json(
-    send: Send, status: int, body: bytes, headers: list[tuple[bytes, bytes]] | None = None
+async def send_whole(
+    send: Send,
+    status: int,
+    body: bytes,
+    headers: list[tuple[bytes, bytes]] | None = None,
+    *,
+    content_type: bytes = b"application/json",
 ) -> None:
-    """Send a whole JSON answer."""
+    """Send a whole answer, JSON unless told otherwise."""
     sent = [
-        (b"content-type", b"application/json"),
+        (b"content-type", content_type),
         (b"content-length", str(len(body)).encode()),
         *(headers or []),
     ]

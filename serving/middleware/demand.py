@@ -19,6 +19,8 @@ _REMEMBERED: Final = 4096
 _NO_ROUTE: Final = frozenset({403, 404, 405, 501})
 _ITS_OWN_FAULT: Final = frozenset({400, 413, 422})
 """Statuses with which an engine refuses the request itself; it will refuse to run it too."""
+_AWAY: Final = frozenset({502, 503, 504})
+"""Statuses of a forwarder that reaches no engine, and of an engine that is not ready."""
 _NOT_THE_PROMPT: Final = frozenset({
     "stream", "stream_options", "temperature", "top_p", "top_k", "seed", "n", "stop", "user", "metadata",
     "max_tokens", "max_completion_tokens", "max_output_tokens", "logprobs", "top_logprobs", "store",
@@ -40,11 +42,13 @@ class CountError(Exception):
 
     Attributes:
         refused: whether the request itself is at fault, so that the engine should say why.
+        away: whether the engine did not answer at all.
     """
 
-    def __init__(self, message: str, *, refused: bool) -> None:
+    def __init__(self, message: str, *, refused: bool, away: bool = False) -> None:
         super().__init__(message)
         self.refused = refused
+        self.away = away
 
 
 class Counter:
@@ -156,7 +160,8 @@ class Counter:
 
 def _check(status: int, path: str) -> None:
     if status != 200:
-        raise CountError(f"the engine answered {status} to {path}", refused=status in _ITS_OWN_FAULT)
+        message = f"the engine answered {status} to {path}"
+        raise CountError(message, refused=status in _ITS_OWN_FAULT, away=status in _AWAY)
 
 
 def _prompt_of(body: Mapping[str, Any]) -> dict[str, Any]:

@@ -209,7 +209,8 @@ class LeaseMiddleware:
             if error.refused or not self._strict:
                 request.outcome = "bypassed"
                 return True
-            await self._refuse(request, 503, "cannot_count", f"{error}; strict leases need exact counts")
+            kind = "engine_unavailable" if error.away else "cannot_count"
+            await self._refuse(request, 503, kind, f"{error}; strict leases need exact counts")
             return False
         request.demand = demand
         rank, gate = self.engine.gate_for(request.identity.session_id)

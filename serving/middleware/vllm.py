@@ -7,6 +7,7 @@ keep a ledger of its own.
 
 from __future__ import annotations
 
+import json
 import os
 import tomllib
 from dataclasses import fields, replace
@@ -15,20 +16,35 @@ from typing import Any, Final
 
 from serving.admission import Policy, Reserve
 from serving.errors import ServingUsageError
-from serving.middleware.asgi import App
+from serving.middleware.asgi import App, Receive, Scope, Send, send_whole
 from serving.middleware.lease import LeaseMiddleware
 from serving.middleware.settings import GateSettings, Mode, OnStale
+from serving.middleware.status import metrics_page, status
 
 SETTINGS_VARIABLE: Final = "MCP_OFFLOAD_GATE_SETTINGS"
 """Names a TOML file with the fields of :class:`GateSettings`, and those of ``Policy`` under ``[policy]``."""
 
+STATUS_PATH: Final = "/gate/status"
+METRICS_PATH: Final = "/gate/metrics"
+METRICS_TYPE: Final = b"text/plain; version=0.0.4; charset=utf-8"
+
 
 class Leases(LeaseMiddleware):
-    """What vLLM's ``--middleware`` flag names."""
+    """What vLLM's ``--middleware`` flag names; adds the gate's own pages, beside vLLM's ``/metrics``."""
 
     def __init__(self, app: App) -> None:
         path = os.environ.get(SETTINGS_VARIABLE)
         super().__init__(app, read_settings(Path(path)) if path else None)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one connection's scope."""
+        path = scope["path"] if scope["type"] == "http" else ""
+        if path == STATUS_PATH:
+            await send_whole(send, 200, json.dumps(status(self)).encode())
+        elif path == METRICS_PATH:
+            await send_whole(send, 200, metrics_page(self), content_type=METRICS_TYPE)
+        else:
+            await super().__call__(scope, receive, send)
 
 
 def read_settings(path: Path) -> GateSettings:

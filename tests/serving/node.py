@@ -62,13 +62,19 @@ class Server:
 
 
 @contextmanager
-def engine(home: Path, model: Path, *flags: str, port: int) -> Generator[Server]:
-    """A vLLM server of this model; it is named ``m``."""
+def engine(
+    home: Path, model: Path, *flags: str, port: int, variables: dict[str, str] | None = None
+) -> Generator[Server]:
+    """A vLLM server of this model; it is named ``m``. ``variables`` are added to its environment."""
     line = [
         str(environment.command("vllm")), "serve", str(model), "--host", "127.0.0.1", "--port", str(port),
-        "--served-model-name", "m", "--enforce-eager", "--enable-prompt-tokens-details", "--enable-scale-out", *flags,
+        "--served-model-name", "m", "--enforce-eager", "--enable-prompt-tokens-details",
+        "--enable-scale-out", *flags,
     ]  # fmt: skip
-    with _running(line, home / "engine.log", environment.variables(home)) as (process, log):
+    with _running(line, home / "engine.log", environment.variables(home) | (variables or {})) as (
+        process,
+        log,
+    ):
         server = Server(f"http://127.0.0.1:{port}", process, log)
         _until_healthy(server)
         yield server
