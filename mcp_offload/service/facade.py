@@ -306,10 +306,6 @@ class OffloadService:
             self._jobs = self._jobs or Jobs(self._ctx)
             return self._jobs
 
-    def settle(self) -> None:
-        """Write what was delivered and is not in the ledger yet."""
-        self._ctx.store.ledger.settle()
-
     @property
     def leases(self) -> Leases:
         """What each session may still be sent, and was sent."""

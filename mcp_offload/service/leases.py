@@ -199,6 +199,10 @@ class Leases:
             self._standing_tokens,
         )
 
+    def settle(self) -> None:
+        """Write what was delivered, in any workspace, and is not in the ledger yet."""
+        self._ledger.settle()
+
     def with_standing(self, tokens: int) -> Leases:
         """The same, for a server whose lists and instructions take so many tokens."""
         return Leases(self._ledger, self._settings, standing_tokens=tokens)

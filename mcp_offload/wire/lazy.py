@@ -57,7 +57,7 @@ class LazyService:
         service = self._service
         if service is not None:
             try:
-                service.settle()
+                service.leases.settle()
             except StoreError as exc:
                 _log.warning("what was delivered could not be counted: %s", exc)
 
