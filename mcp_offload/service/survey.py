@@ -57,6 +57,12 @@ def outline(
         return _of_log(ctx, target, limits, monitor)
     if (told := _of_parts(ctx, target, limits, monitor)) is not None:
         return told
+    return _of_symbols(ctx, target, limits, monitor)
+
+
+def _of_symbols(ctx: Context, target: Target, limits: Limits, monitor: Monitor) -> OutlineResult:
+    """The symbols of a source or document, and the shape of its rows where it holds some."""
+    version = target.base
     table = outline_of(ctx, target.artifact, version, monitor)
     inside = _inside(ctx, target, table, monitor)
     card = None
