@@ -66,7 +66,6 @@ async def serve(plan: Plan) -> int:
     try:
         await _first(engine, node.ready.wait(), stop.wait())
         if node.ready.is_set() and not stop.is_set():
-            _announce(plan, bound)
             await _while_ready(plan, engine, stop, gate, bound)
         node.stop()
         await engine
@@ -92,9 +91,10 @@ async def _while_ready(
 ) -> None:
     """Serve until a signal, the engine's last failure, or the gate's."""
     if gate is None or bound is None:
+        _announce(plan, None)
         await _first(engine, stop.wait())
         return
-    server = _server(plan, gate)
+    server = _server(plan, gate, lambda: _announce(plan, bound))
     serving = asyncio.ensure_future(server.serve(sockets=[bound]))
     await _first(engine, stop.wait(), serving)
     if stop.is_set():
@@ -168,11 +168,16 @@ def _announce(plan: Plan, bound: socket.socket | None) -> None:
         plan.context.console.flush()
 
 
-def _server(plan: Plan, gate: GateParts) -> uvicorn.Server:
+def _server(plan: Plan, gate: GateParts, listens: Callable[[], None]) -> uvicorn.Server:
     import uvicorn
 
     class Server(uvicorn.Server):
-        """Leaves signals to us: they mean the engine as well."""
+        """Leaves signals to us, as they mean the engine as well, and tells when it listens."""
+
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            if self.started:
+                listens()
 
         @contextlib.contextmanager
         def capture_signals(self) -> Generator[None]:

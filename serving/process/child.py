@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import subprocess
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
@@ -25,16 +26,19 @@ class Child:
 
     def __init__(
         self,
-        process: asyncio.subprocess.Process,
+        process: subprocess.Popen[bytes],
+        output: asyncio.StreamReader,
         control: socket.socket,
         session: int | None,
         grace_seconds: float,
     ) -> None:
         self._process = process
+        self._output = output
         self._control = control
         self._session = session
         self._grace_seconds = grace_seconds
-        self._waiting = asyncio.ensure_future(process.wait())
+        # asyncio's own wait lasts until nobody holds the output's pipe, which those left behind do.
+        self._waiting = asyncio.ensure_future(asyncio.to_thread(process.wait))
 
     @classmethod
     async def start(
@@ -47,27 +51,18 @@ class Child:
             environment: every variable it gets.
             grace_seconds: between asking it to end and killing it.
         """
+        loop = asyncio.get_running_loop()
         control, theirs = socket.socketpair()
         control.setblocking(False)
-        try:
-            process = await asyncio.create_subprocess_exec(
-                sys.executable, "-I", str(_KEEPER), str(theirs.fileno()), str(grace_seconds), *argv,
-                env=dict(environment),
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.STDOUT,
-                pass_fds=(theirs.fileno(),),
-                start_new_session=True,
-            )  # fmt: skip
-        except BaseException:
-            control.close()
-            raise
-        finally:
-            theirs.close()
+        keeper = [sys.executable, "-I", str(_KEEPER), str(theirs.fileno()), str(grace_seconds), *argv]
+        with theirs:
+            process = await asyncio.to_thread(_start, keeper, dict(environment), theirs.fileno())
+        output = asyncio.StreamReader()
+        await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(output), process.stdout)
         told = b""
         with suppress(ConnectionError):
-            told = await asyncio.get_running_loop().sock_recv(control, 32)
-        return cls(process, control, int(told) if told else None, grace_seconds)
+            told = await loop.sock_recv(control, 32)
+        return cls(process, output, control, int(told) if told else None, grace_seconds)
 
     @property
     def keeper_pid(self) -> int:
@@ -81,8 +76,7 @@ class Child:
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """What it prints as it comes, until nobody can print any more."""
-        assert self._process.stdout is not None
-        while chunk := await self._process.stdout.read(_READ_BYTES):
+        while chunk := await self._output.read(_READ_BYTES):
             yield chunk
 
     async def wait(self) -> int:
@@ -112,3 +106,15 @@ class Child:
             return await self.wait()
         finally:
             self.kill()
+
+
+def _start(argv: list[str], environment: dict[str, str], control: int) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        argv,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        pass_fds=(control,),
+        start_new_session=True,
+    )
