@@ -13,7 +13,7 @@ JOBS ?= 2
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
 
-.PHONY: help setup demo test test-fast test-clients clients-environment compatibility serving-environment test-serving coverage check lint formatting types layers spelling architecture \
+.PHONY: help setup demo test test-fast test-clients clients-environment compatibility serving-environment test-serving test-browser coverage check lint formatting types layers spelling architecture \
 	format bench bench-gate-overhead docs generate clean
 
 help: ## show the targets
@@ -42,7 +42,7 @@ test: $(VENV)/.stamp-dev ## run every test but the benchmarks
 	@$(BIN)/python -m pytest -n $(JOBS) $(PYTEST_ARGS)
 
 test-fast: $(VENV)/.stamp-dev ## run the tests that start no process and take no time
-	@$(BIN)/python -m pytest -n $(JOBS) -m "not (bench or process or slow or corpus or clients or serving)" $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -n $(JOBS) -m "not (bench or process or slow or corpus or clients or serving or browser)" $(PYTEST_ARGS)
 
 clients-environment: $(VENV)/.stamp-dev ## prepare what the tests of clients need in .venvs
 	@$(BIN)/python -m tests.clients.node prepare
@@ -60,6 +60,9 @@ serving-environment: $(VENV)/.stamp-dev ## install vLLM for the CPU and write th
 
 test-serving: $(VENV)/.stamp-dev ## run a real vLLM on the CPU, in an environment made for it in .venvs
 	@$(BIN)/python -m pytest -m serving $(PYTEST_ARGS)
+
+test-browser: $(VENV)/.stamp-dev ## open the gate's page in Chromium; needs Debian's chromium and chromium-driver
+	@$(BIN)/python -m pytest -m browser $(PYTEST_ARGS)
 
 coverage: $(VENV)/.stamp-dev ## run every test and show the lines none of them ran
 	@$(BIN)/python -m pytest -n $(JOBS) --cov --cov-report=term-missing $(PYTEST_ARGS)

@@ -43,6 +43,8 @@ class FakeEngine:
         self._started = time.time()
         self._told = told
         self._running = 0
+        self._tokens = 0
+        self._token_seconds = 0.0
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         """Serve one connection's scope."""
@@ -67,6 +69,8 @@ class FakeEngine:
             f'block_size="{self._block_tokens}",cache_dtype="fp8",enable_prefix_caching="True"}} 1.0\n'
             f'vllm:num_requests_running{{engine="0"}} {self._running}\n'
             f'vllm:num_preemptions_total{{engine="0"}} 0\n'
+            f'vllm:inter_token_latency_seconds_sum{{engine="0"}} {self._token_seconds}\n'
+            f'vllm:inter_token_latency_seconds_count{{engine="0"}} {self._tokens}\n'
             f'vllm:kv_cache_usage_perc{{engine="0"}} 0\n'
         )
 
@@ -107,6 +111,8 @@ class FakeEngine:
         for _ in range(tokens):
             due += pace
             await asyncio.sleep(max(0.0, due - time.monotonic()))
+            self._tokens += 1
+            self._token_seconds += pace
             await send({"type": "http.response.body", "body": event(time.monotonic_ns()), "more_body": True})
         last = b'data: {"choices":[],"usage":' + json.dumps(usage).encode() + b"}\n\ndata: [DONE]\n\n"
         await send({"type": "http.response.body", "body": last, "more_body": False})

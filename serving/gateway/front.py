@@ -27,8 +27,8 @@ PASSED: Final = frozenset({
 """Routes of the engine that clients may use besides those that generate. The rest of what an engine
 serves, such as sleeping, profiling and loading adapters, is its operator's."""
 
-OPEN: Final = frozenset({"/health", "/ping"})
-"""Routes that need no key, for load balancers."""
+OPEN: Final = frozenset({"/health", "/ping", "/", "/gate"})
+"""Routes that need no key: for load balancers, and the page, which asks for one itself."""
 
 
 class Front:

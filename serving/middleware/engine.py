@@ -31,6 +31,7 @@ class Engine:
 
     Attributes:
         gates: a ledger for each data-parallel rank, by the page's ``engine`` label.
+        velocities: tokens a second that each stream was last seen to get, by rank.
         recompute_share: of the last control period; None before the first.
         error: why the metrics could last not be read; None where they could.
     """
@@ -39,6 +40,7 @@ class Engine:
         self, app: App, settings: GateSettings, clock: Callable[[], float], prior: StepTime | None = None
     ) -> None:
         self.gates: dict[str, Gate] = {}
+        self.velocities: dict[str, float] = {}
         self.recompute_share: float | None = None
         self.error: str | None = "the engine's metrics were not read yet"
         self.served = Served()
@@ -141,6 +143,8 @@ class Engine:
         steps = after.steps - before.steps if before else 0
         if before and steps > 0:
             seconds = (after.step_seconds - before.step_seconds) / steps
+            if seconds > 0:
+                self.velocities[name] = after.tokens_per_step / seconds
             self._fits[name].observe(gate.ledger.state().running_tokens, seconds)
         line = self._fits[name].line()
         floor = self._settings.velocity_floor

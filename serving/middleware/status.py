@@ -35,6 +35,7 @@ def status(lease: LeaseMiddleware) -> dict[str, Any]:
                 "waiting": int(sample.waiting),
                 "preemptions": int(sample.preemptions),
                 "tokens_per_step": round(sample.tokens_per_step, 3),
+                "stream_tokens_per_second": engine.velocities.get(rank),
             }
             for rank, sample in engine.sample.engines.items()
         },

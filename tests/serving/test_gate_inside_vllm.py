@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.serving, pytest.mark.timeout(900)]
 CHAT = "/v1/chat/completions"
 SETTINGS = """
 mode = "on"
-max_output_tokens = 512
+max_output_tokens = 1900
 queue_seconds = 600.0
 
 [policy]
@@ -51,24 +51,28 @@ def prompt(first: int, output: int) -> dict[str, Any]:
 
 def test_requests_are_leased_and_the_pages_say_so(engine: node.Server) -> None:
     body = {"model": "m", "messages": [{"role": "user", "content": "Say something."}], "max_tokens": 8}
+    assert engine.post(CHAT, body)[0] == 200
+    before = rank(engine)
     status, answer = engine.post(CHAT, body)
     assert status == 200
     assert answer["usage"]["completion_tokens"] <= 8
     state = rank(engine)
-    assert (state["leasable"], state["admitted"], state["released"], state["leased"]) == (16, 1, 1, 0)
+    counted = [state[name] - before[name] for name in ("admitted", "released")]
+    assert (state["leasable"], counted, state["leased"]) == (16, [1, 1], 0)
     assert engine.status()["metrics_fresh"] is True
-    assert b'mcp_offload_gate_admitted_total{engine="0"} 1.0' in engine.get("/gate/metrics")
+    told = f'mcp_offload_gate_admitted_total{{engine="0"}} {state["admitted"]}.0'
+    assert told.encode() in engine.get("/gate/metrics")
 
 
 def test_streams_pass_and_a_client_that_leaves_frees_its_lease(engine: node.Server) -> None:
-    lines = engine.stream("/v1/completions", prompt(7, 500))
+    lines = engine.stream("/v1/completions", prompt(7, 1900))
     next(lines)
-    assert rank(engine)["running"] == 1
     lines.close()
     for _ in range(2000):
         if rank(engine)["leased"] == 0 and engine.sample().running == 0:
             break
     assert (rank(engine)["leased"], engine.sample().running) == (0, 0)
+    assert engine.status()["outcomes"]["left"] == 1
     assert list(engine.stream("/v1/completions", prompt(8, 4)))[-2:] == [
         b"data: [DONE]\n",
         b"\n",
@@ -80,6 +84,7 @@ def test_what_does_not_fit_waits_inside_the_server_and_nothing_is_preempted(engi
         status, answer = engine.post("/v1/completions", prompt(1000 + agent, 300))
         return status, answer["usage"]["completion_tokens"]
 
+    assert run(99) == (200, 300)
     before = sum(rank(engine)["waited"].values())
     with ThreadPoolExecutor(12) as pool:
         assert list(pool.map(run, range(12))) == [(200, 300)] * 12

@@ -53,6 +53,7 @@ def test_a_key_opens_and_names_the_tenant(tmp_path: Path) -> None:
         assert (await ask(app, "/v1/messages", chat())).json()["type"] == "error"
         assert (await ask(app, "/gate/status", method="GET")).status == 401
         assert (await ask(app, "/health", method="GET")).status == 200
+        assert (await ask(app, "/", method="GET")).status == 200  # it holds nothing, and asks for the key
 
     run(work())
     assert seen.tenants == ["research", "bob", ""]
