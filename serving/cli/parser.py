@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from serving import __version__
+from serving.cli.audit import COMMAND as AUDIT
 from serving.cli.check import COMMAND as CHECK
 from serving.cli.command import Command
 from serving.cli.connect import COMMAND as CONNECT
@@ -17,7 +18,7 @@ from serving.cli.plan import PLAN
 from serving.cli.profile import PROFILE
 from serving.cli.up import COMMAND as UP
 
-COMMANDS: Final[tuple[Command, ...]] = (PLAN, PROFILE, UP, CHECK, GATE, KEYS, CONNECT, METRICS)
+COMMANDS: Final[tuple[Command, ...]] = (PLAN, PROFILE, UP, CHECK, GATE, KEYS, CONNECT, METRICS, AUDIT)
 """Every subcommand, in the order of ``--help``. Their modules import what is heavy when they run."""
 
 DESCRIPTION: Final = """Serve coding agents from one node with vLLM, bounded by what its KV cache holds.

@@ -38,7 +38,11 @@ _COUNTERS: Final[Mapping[str, str]] = {
     "vllm:estimated_flops_per_gpu_total": "estimated_flops",
     "vllm:estimated_read_bytes_per_gpu_total": "estimated_read_bytes",
 }
-_AT_MOST_ONCE: Final = "vllm:request_num_preemptions_bucket"
+_BUCKETS: Final[Mapping[str, tuple[float, str]]] = {
+    "vllm:request_num_preemptions_bucket": (1, "at_most_once"),
+    "vllm:inter_token_latency_seconds_bucket": (1, "steps_within_second"),
+}
+"""Of a histogram, the one bucket that is kept: its upper end and its name here."""
 _POOL: Final = "vllm:cache_config_info"
 _PROCESS: Final = "process_start_time_seconds"
 
@@ -55,6 +59,7 @@ class EngineSample:
         kv_usage: the part of the blocks that running requests hold, from 0 to 1.
         computed_tokens: prompt tokens that were computed rather than taken from the prefix cache.
         steps: of all streams: a step in which ten streams write counts ten times.
+        steps_within_second: those of ``steps`` that took a second at most.
         iterations: steps of the engine, in which any number of streams take part.
         preemption_requests: requests that ended and were asked how often they had been preempted.
         at_most_once: those of them that were at most once; the page does not tell none from one.
@@ -85,6 +90,7 @@ class EngineSample:
     iterations: float = 0.0
     preemption_requests: float = 0.0
     at_most_once: float = 0.0
+    steps_within_second: float = 0.0
     queue_seconds: float = 0.0
     queued: float = 0.0
     output_token_seconds: float = 0.0
@@ -148,9 +154,10 @@ def parse(page: str) -> Scrape:
         sample = scrape.engines.setdefault(labels.get("engine", "0"), EngineSample())
         if name == _POOL:
             _read_pool(sample, labels)
-        elif name == _AT_MOST_ONCE:
-            if float(labels.get("le", "inf")) == 1:
-                sample.at_most_once += value
+        elif name in _BUCKETS:
+            end, attribute = _BUCKETS[name]
+            if float(labels.get("le", "inf")) == end:
+                setattr(sample, attribute, getattr(sample, attribute) + value)
         else:
             attribute = _COUNTERS[name]
             setattr(sample, attribute, getattr(sample, attribute) + value)
@@ -162,7 +169,7 @@ def _samples(page: str) -> Iterator[tuple[str, Mapping[str, str], float]]:
     wanted: list[str] = []
     for line in page.splitlines():
         name = line[: min((i for i in (line.find("{"), line.find(" ")) if i >= 0), default=len(line))]
-        if name in _COUNTERS or name in {_POOL, _PROCESS, _AT_MOST_ONCE}:
+        if name in _COUNTERS or name in {_POOL, _PROCESS} or name in _BUCKETS:
             wanted.append(line)
     for family in text_string_to_metric_families("\n".join(wanted) + "\n"):
         for sample in family.samples:

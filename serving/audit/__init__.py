@@ -1,0 +1,1 @@
+"""Audits: which claimed figures no machine can reach, and whether a node keeps the standards."""
