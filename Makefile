@@ -100,6 +100,13 @@ bench-gate: $(VENV)/.stamp-dev ## run agents against vLLM's scheduler on a simul
 bench-gate-overhead: $(VENV)/.stamp-dev ## measure what the gate adds to an engine
 	@$(BIN)/python -m serving.bench.overhead --write docs/benchmarks-serving.md $(BENCH_ARGS)
 
+bench-replay: $(VENV)/.stamp-dev ## replay a scripted agent raw and with mcp-offload, where the corpus is at hand
+	@$(BIN)/python -m tests.benchmarks.replay --write docs/benchmarks.md $(BENCH_ARGS)
+
+bench-peers: $(VENV)/.stamp-dev ## the same with two peers as well, in environments made for them in .venvs
+	@$(BIN)/python -m tests.benchmarks.replay --systems raw context-mode ctxtual ours \
+		--write docs/benchmarks.md $(BENCH_ARGS)
+
 score: $(VENV)/.stamp-dev ## rate digests against logs with known answers, where those are at hand
 	@$(BIN)/python -m tests.score.score_logs
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from tests.benchmarks.calls import call_read, call_store
 from tests.benchmarks.measuring import Row, table
 from tests.benchmarks.searching import search_memory, search_re2, search_rg
+from tests.benchmarks.sections import write_head
 from tests.benchmarks.starting import start
 from tests.benchmarks.storing import read_50_lines, store_1gb
 
@@ -53,7 +54,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=BENCHMARKS, default=list(BENCHMARKS), metavar="NAME")
     parser.add_argument("--dir", default="/var/tmp", help="where to generate data; not a RAM disk")
     parser.add_argument("--scale", type=float, default=1.0, help="size of the data; below 1 to try it out")
-    parser.add_argument("--write", type=Path, help="also write the page to this file")
+    parser.add_argument("--write", type=Path, help="also write this page; the sections of others stay")
     given = parser.parse_args()
     rows: list[Row] = []
     for name in given.only:
@@ -74,7 +75,7 @@ def main() -> None:
             load=f"{os.getloadavg()[1]:.1f}",
             table=table(rows),
         )
-        given.write.write_text(page, encoding="utf-8")
+        write_head(given.write, page)
 
 
 if __name__ == "__main__":

@@ -97,13 +97,15 @@ class NodeEnvironment:
         }
 
 
-def prepare(name: str) -> NodeEnvironment:
+def prepare(name: str, data: Path = DATA) -> NodeEnvironment:
     """Install a set where it is not there as its lock says; safe to call from several processes.
+
+    ``data``: where the folder of the set is, if not among those of the tests of clients.
 
     Raises:
         RuntimeError: npm is missing or failed; the text holds what it said.
     """
-    return NodeEnvironment(_installed(name), node_program())
+    return NodeEnvironment(_installed(name, data), node_program())
 
 
 def node_program() -> Path:
@@ -121,9 +123,9 @@ def sets() -> list[str]:
     return sorted(folder.parent.name for folder in DATA.glob("*/package.json"))
 
 
-def _installed(name: str) -> Path:
+def _installed(name: str, data: Path = DATA) -> Path:
     """The folder of a set, installed as its lock says."""
-    files = {file: (DATA / name / file).read_bytes() for file in ("package.json", "package-lock.json")}
+    files = {file: (data / name / file).read_bytes() for file in ("package.json", "package-lock.json")}
     stamp = hashlib.sha256(b"\0".join(files.values())).hexdigest()
     folder = ENVIRONMENTS / name
     with _locked(name):
