@@ -77,10 +77,11 @@ def test_the_page_shows_leases_the_queue_and_how_fast_it_goes(
     with gate(behind) as before:
         chromium.get(before.url)
         until(chromium, lambda: shown(chromium, "running") == "0 running")
+        complaints(chromium)  # of pages before this one
         assert chromium.find_element(By.ID, "mode").text == "on, strict leases"
         assert "1,600 tokens of KV cache" in chromium.find_element(By.ID, "ranks").text
         with (
-            client(before.port, request(body(pace=0.02, stream=True))) as running,
+            client(before.port, request(body(pace=0.05, stream=True))) as running,
             client(before.port, request(body())),
         ):
             running.until('"content":" token"')
@@ -89,7 +90,7 @@ def test_the_page_shows_leases_the_queue_and_how_fast_it_goes(
             assert shown(chromium, "running") == "1 running"
             assert "of 100 blocks" in shown(chromium, "run leases")
             assert int(shown(chromium, "run leases").split()[2]) > 56  # 900 tokens of output and the prompt
-            until(chromium, lambda: shown(chromium, "tokens/s a stream").startswith("50.0"))
+            until(chromium, lambda: shown(chromium, "tokens/s a stream").startswith("20.0"))
             assert len(chromium.find_element(By.ID, "leased").get_attribute("points").split()) > 1
         until(chromium, lambda: shown(chromium, "run leases") == "run leases 0 of 100 blocks")
         until(chromium, lambda: "left 2" in chromium.find_element(By.ID, "requests").text)
