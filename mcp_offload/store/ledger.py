@@ -68,7 +68,7 @@ class Ledger:
         self._guard = threading.Lock()
         self._closed = False
         self._keeper = Keeper(
-            access.config.write_after_seconds, self._count_waiting, self._settle_waiting, self._give_back
+            access.config.write_after_seconds, self._count_waiting, self._settle_waiting, self.give_back
         )
 
     def peek(self, workspace: str, session: str, *, exact: bool = True) -> tuple[LeaseState, float] | None:
@@ -130,7 +130,7 @@ class Ledger:
         """Write what waits and give back what is set aside. Later deliveries are written at once."""
         self._closed = True
         self._keeper.stop()
-        self._give_back()
+        self.give_back()
 
     def leases(self, workspace: str) -> list[LeaseRow]:
         """Every session of a workspace, the one used last first."""
@@ -265,7 +265,7 @@ class Ledger:
     def _settle_waiting(self) -> None:
         self._each(self._settle)
 
-    def _give_back(self) -> None:
+    def give_back(self) -> None:
         """Write what waits, set nothing aside any more, and forget the tabs."""
         self._each(self._end)
 

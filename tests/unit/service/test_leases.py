@@ -10,7 +10,8 @@ import pytest
 
 from mcp_offload.errors import InvalidArgumentError, StoreError
 from mcp_offload.lease import DeliveredText, Delivery, Report
-from mcp_offload.service.leases import IDLE_SECONDS, Leases
+from mcp_offload.service.accounting import delivery_stats
+from mcp_offload.service.leases import IDLE_SECONDS, Leases, Uncounted
 from mcp_offload.settings import LeaseSettings, Settings
 from mcp_offload.store import Store, StoreConfig
 from mcp_offload.wire.desk import counted
@@ -113,3 +114,63 @@ def test_a_ledger_that_cannot_be_written_ends_a_hard_session_alone(
     with caplog.at_level(logging.WARNING):
         assert counted(lease, RESULT)
     assert "could not be counted" in caplog.text
+
+
+def test_a_tight_report_binds_processes_that_have_set_something_aside(tmp_path: Path) -> None:
+    settings = replace(
+        settings_of(tmp_path, "hard"),
+        lease=LeaseSettings(mode="hard", limit_tokens=40_000, reserve_tokens=6_000),
+    )
+    config = replace(StoreConfig.from_settings(settings), write_after_seconds=3_600.0)
+    with Store.open(config) as one, Store.open(config) as two, Store.open(config) as three:
+        leases = [Leases(store.ledger, settings).of("session:a") for store in (one, two, three)]
+        small = Delivery("result", 100, "t")
+        for lease in leases:
+            assert lease.deliver(small)
+        aside = leases[2].report(Report(context_tokens=40_000 - 4_500, source="gateway"))
+        assert 0 < aside.left_tokens < 1_000
+        sent = 0
+        for _ in range(60):
+            sent += sum(100 for lease in leases if lease.deliver(small))
+        assert 4_000 < sent <= 4_500
+
+
+@pytest.mark.parametrize("mode", ["off", "advisory"])
+def test_what_waits_is_shown_by_its_process_at_once_and_to_all_when_it_ends(
+    tmp_path: Path, mode: str
+) -> None:
+    settings = settings_of(tmp_path, mode)
+    config = replace(StoreConfig.from_settings(settings), write_after_seconds=3_600.0)
+    counted_texts: list[str] = []
+
+    def count(text: str) -> int:
+        counted_texts.append(text)
+        return 7
+
+    with Store.open(config) as onlooker:
+        with Store.open(config) as store:
+            lease = Leases(store.ledger, settings).of("session:a")
+            assert lease.deliver(Delivery("result", 0, "read_handle"), text=Uncounted("x" * 90, count))
+            assert onlooker.ledger.get("w", "session:a") is None
+            assert lease.show().delivered == {"result": 7}
+            assert delivery_stats(store.ledger, "w").delivered_tokens == 7
+            assert lease.deliver(Delivery("result", 0, "read_handle"), text=Uncounted("y", count))
+        row = onlooker.ledger.get("w", "session:a")
+    assert row is not None
+    assert row.state.delivered == {"result": 14}
+    assert counted_texts == ["x" * 90, "y"]
+
+
+def test_a_small_hard_lease_is_written_with_each_reply(tmp_path: Path) -> None:
+    settings = replace(
+        settings_of(tmp_path, "hard"),
+        lease=LeaseSettings(mode="hard", limit_tokens=10_000, reserve_tokens=6_000),
+    )
+    config = replace(StoreConfig.from_settings(settings), write_after_seconds=3_600.0)
+    with Store.open(config) as store, Store.open(config) as onlooker:
+        lease = Leases(store.ledger, settings).of("session:a")
+        for number in range(1, 4):
+            assert lease.deliver(Delivery("result", 100, "t"))
+            row = onlooker.ledger.get("w", "session:a")
+            assert row is not None
+            assert (row.state.delivered, dict(row.state.reserved)) == ({"result": 100 * number}, {})
