@@ -115,7 +115,7 @@ _SIGNS: Final = (
     ),
     _sign(
         "port_in_use",
-        r"\[Errno 98\] .*(?:[Aa]ddress already in use)",
+        r"\[Errno 98\] .*Address already in use",
         "the engine's port is in use; end what listens there, or give another with --port",
         lasting=False,
     ),
