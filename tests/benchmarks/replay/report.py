@@ -23,10 +23,10 @@ LEASE_TOKENS = LIMIT_TOKENS - RESERVE_TOKENS
 SECTION = """## A scripted agent
 
 Measured by `make bench-replay` (raw and mcp-offload) and `make bench-peers` (all four), where the folder of
-samples is at hand. An agent answers {questions} questions, whose {answers} answers are known beforehand, one
-after another in one context that nothing leaves: the root cause in a CI log, a field of a large result, the
-body of a function, what differs between two runs, a failing test followed through three files. The logs,
-sources and results of MCP servers are real ones; five questions are about a small project of our own.
+samples is at hand. An agent answers {questions} questions, whose {answers} answers are known beforehand,
+one after another in one context that nothing leaves: the root cause in a CI log, a field of a large result,
+the body of a function, what differs between two runs, a failing test followed through three files. The
+logs, sources and results of MCP servers are real ones; five questions are about a small project of our own.
 
 The agent is a script for each system that uses its tools as its documentation teaches. Whatever it passes
 to a tool, and whatever it looks for in a text, must be made of words that were delivered to it before for
@@ -43,9 +43,13 @@ text is counted.
 {tasks}
 Tokens of each question: its text, calls, results and answers. The fewest are in bold.
 
-- context-mode does not take results of other servers out of the context; it was given them as files. Its
-  agent writes a program for each look, and writes it right at the first go.
-- ctxtual passes what has less than 20,000 characters, and of `pep701_test_fstring.py` all 68,698.
+- context-mode stays under the limit, too; half of its peak are the definitions of its tools. It does not take
+  results of other servers out of the context; it was given them as files, and the way in which they are laid
+  out. Its agent writes a program for each look, and writes it right at the first go.
+- ctxtual passes what has less than 20,000 characters. It fails to make an outline of
+  `pep701_test_fstring.py` and passes all 68,698; that defect is 17,000 of its tokens.
+- mcp-offload spends most on one cause of many failures: the digest of a long log comes with the list of its
+  failures, which was asked for within 800 tokens.
 - We wrote the scripts. They show what a system allows, not what a model makes of it.
 """
 

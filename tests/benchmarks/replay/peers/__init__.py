@@ -1,4 +1,4 @@
-"""The peers that the replay is run with, each pinned in a file beside this one, installed in ``.venvs``."""
+"""The peers that the replay is run with, each pinned in a file under ``data``, installed in ``.venvs``."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import Path
 from tests.benchmarks.replay.systems import UPSTREAM, Server
 from tests.clients import environments, node
 
-HERE = Path(__file__).resolve().parent
+DATA = Path(__file__).resolve().parent / "data"
 
 
 def context_mode(_folder: Path, _home: Path) -> list[Server]:
     """Installed without the scripts of its dependencies; ``server.bundle.mjs`` needs none of them."""
-    environment = node.prepare("context-mode", HERE)
+    environment = node.prepare("context-mode", DATA)
     bundle = environment.package("context-mode") / "server.bundle.mjs"
     # It looks on its path for a Python to run the programs with that it is given.
     places = [environment.node.parent, Path(sys.executable).parent, os.environ["PATH"]]
@@ -23,6 +23,6 @@ def context_mode(_folder: Path, _home: Path) -> list[Server]:
 
 def ctxtual(folder: Path, _home: Path) -> list[Server]:
     """In front of the same server as ours, with its own defaults."""
-    environment = environments.prepare("ctxtual", HERE / "ctxtual.txt")
+    environment = environments.prepare("ctxtual", DATA / "ctxtual.txt")
     program = environment.folder / "bin" / "ctxtual"
     return [Server([str(program), "wrap", "--", *UPSTREAM, str(folder)], {})]

@@ -21,8 +21,7 @@ for number in found[{which}]:
 FROM = """lines = FILE_CONTENT.split("\\n")
 start = [number for number, line in enumerate(lines) if {condition}][0]
 print("\\n".join(lines[start:start + {count}]))"""
-#: Tells how a recorded result is laid out.
-HEAD = "print(FILE_CONTENT[:400])"
+#: How a result of MCP is laid out, every model knows.
 RESULT = 'import json\ntext = json.loads(FILE_CONTENT)["response"]["content"][0]["text"]\n'
 
 
@@ -64,7 +63,6 @@ async def field(agent: Agent) -> None:
         RESULT
         + 'for item in json.loads(text)["jobs"]:\n    if item["status"] == "failed": print(json.dumps(item))'
     )
-    await program(agent, path, HEAD)
     job = await program(agent, path, code)
     names = agent.find_all(r'"name": "([^"]+)"', job)
     agent.answer(*names, agent.find(r'"exit_code": (\d+)', job))
@@ -127,7 +125,6 @@ async def build_errors(agent: Agent) -> None:
 
 async def tree(agent: Agent) -> None:
     path = "results/directory_tree.json"
-    await program(agent, path, HEAD)
     code = RESULT + 'start = text.find("\\"geoip2\\"")\nprint(text[start:start + 600])'
     directory = agent.find(r'(?s)"geoip2"(.*?)\]', await program(agent, path, code))
     agent.answer(*agent.find_all(r'"name": "([^"]+)"', directory)[1:])
@@ -135,7 +132,6 @@ async def tree(agent: Agent) -> None:
 
 async def commit(agent: Agent) -> None:
     path = "results/git_log.json"
-    await program(agent, path, HEAD)
     code = RESULT + 'start = text.find("Message: Release v2.1.0")\nprint(text[start - 200:start])'
     found = await program(agent, path, code)
     agent.answer(agent.find_all(r"Commit: (\w+)", found)[-1], agent.find_all(r"Date: (.*)", found)[-1])
