@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from serving.admission import Reason
+
 ENOUGH_REQUESTS: Final = 200
 """Below, an event of which one in a hundred requests suffers may well not have been seen."""
 
@@ -42,8 +44,8 @@ def recommend(status: Mapping[str, Any]) -> Recommendation:
         status: what :func:`serving.middleware.status.status` tells.
     """
     ranks: list[Mapping[str, Any]] = list(status["ranks"].values())
-    requests = sum(rank["admitted"] + _sum(rank, "shadow_delayed", "shadow_denied") for rank in ranks)
-    held = sum(_sum(rank, "shadow_delayed", "shadow_denied") for rank in ranks)
+    requests = sum(status["outcomes"].values())
+    held = sum(_held(rank) for rank in ranks)
     overruns = sum(rank["overruns"] for rank in ranks)
     preemptions = sum(engine["preemptions"] for engine in status["engine"].values())
     recompute: float = status["recompute_share"] or 0.0
@@ -54,12 +56,14 @@ def recommend(status: Mapping[str, Any]) -> Recommendation:
     if not preemptions and recompute < _RECOMPUTE_SHARE:
         why = f"{held:,} of {requests:,} requests would have waited, yet the engine preempted nothing"
         return Recommendation("shadow", None, why)
-    lost = f"{preemptions:,} preemptions in {requests:,} requests, {recompute:.0%} of the time recomputing"
+    lost = f"{preemptions:,} preemptions since the engine started, {recompute:.0%} of the time recomputing"
     if overruns > _OVERRUN_SHARE * requests:
-        why = f"{lost}; {overruns:,} requests wrote more than expected of them"
+        why = f"{lost}; {overruns:,} of {requests:,} requests wrote more than expected of them"
         return Recommendation("on", "strict", why)
-    return Recommendation("on", "expected", f"{lost}; {held:,} requests would have waited")
+    return Recommendation("on", "expected", f"{lost}; {held:,} of {requests:,} requests would have waited")
 
 
-def _sum(rank: Mapping[str, Any], *names: str) -> int:
-    return sum(sum(rank[name].values()) for name in names)
+def _held(rank: Mapping[str, Any]) -> int:
+    """Requests that would not have run at once; those that waited too long were counted as they came."""
+    denied = (count for reason, count in rank["shadow_denied"].items() if reason != Reason.DEADLINE.value)
+    return sum(rank["shadow_delayed"].values()) + sum(denied)

@@ -88,7 +88,7 @@ def test_a_port_that_cannot_be_had() -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        with pytest.raises(EngineError, match="is in use; .* another with --port"):
+        with pytest.raises(EngineError, match=r"is in use; .* another with --port"):
             require_free_port("127.0.0.1", port, "the engine", "--port")
     with pytest.raises(EngineError, match="cannot listen"):
         require_free_port("203.0.113.1", 8000, "the engine", "--port")
