@@ -9,6 +9,7 @@ from typing import Final
 
 from mcp_offload.cli.console import Console
 from mcp_offload.cli.progress import ConsoleMonitor
+from mcp_offload.cli.query_options import query_text
 from mcp_offload.cli.source import read_text
 from mcp_offload.models import ListResult, Monitor
 from mcp_offload.service import OffloadService, open_service, render
@@ -99,8 +100,10 @@ def _read(run: Run) -> Reply:
 
 def _query(run: Run) -> Reply:
     args = run.args
-    handle = f"{args.handle}#?{args.query}"
+    handle = f"{args.handle}#?{query_text(args)}"
     results = run.service.read([handle], max_tokens=args.max_tokens, monitor=run.monitor)
+    if results[0].note is not None and not run.console.as_json:
+        run.console.note(results[0].note)
     return Reply(results[0].text, reads_json(results))
 
 

@@ -26,9 +26,10 @@ No model's context is at stake in a shell, so all of it is printed unless --max-
 When the file has moved on, the line also says what became of the symbol.""",
     "query": """Print the rows that a query gives, one JSON value a line.
 
-A JSONPath asks JSON and JSON lines. Steps may follow it behind bars: sort FIELD or -FIELD, group FIELD,
-fields A B, distinct, limit N, skip N, count. SQL asks CSV and Parquet as well, with the rows in the table
-t; it needs the extra sql. The same queries stand in a handle: read 'f3#?$.rows[*].name'.""",
+A JSONPath asks JSON, JSON lines, CSV and the JSON within other text. Steps may follow it behind bars, or be
+given as options: where EXPR, sort FIELD or -FIELD, group FIELD sum(FIELD), fields A B, distinct, limit N,
+skip N, count, json. SQL asks JSON, JSON lines, CSV and Parquet, with the rows in the table t; it needs
+the extra sql. The same queries stand in a handle: read 'f3#?$.rows[*].name'.""",
     "search": """Find the lines that match, or with --symbols the definitions by name.
 
 Patterns have RE2's syntax: no backreferences and no look-around, and time linear in the text.""",
@@ -127,7 +128,8 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     "query": (
         "mcp-offload query report.json '$.rows[?@.size > 100].name'",
         "mcp-offload query f3 '$.rows[*]|group city|sort -count|limit 5'",
-        "mcp-offload query sales.csv 'select city, sum(total) from t group by city'",
+        "mcp-offload query sales.csv --where '@.total > 100' --sort=-total --columns id,total --limit 5",
+        "mcp-offload query sales.csv --sql 'select city, sum(total) from t group by city'",
     ),
     "search": (
         "mcp-offload search 'timed? out' l2",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from mcp_offload.cli.environment import VARIABLES
 from mcp_offload.cli.examples import DESCRIPTIONS, EXAMPLES, EXIT_STATUSES
 from mcp_offload.cli.lease_options import add_lease, add_lease_options
+from mcp_offload.cli.query_options import add_query_options
 from mcp_offload.cli.run_options import add_allow_run, add_run_options
 from mcp_offload.cli.serve_options import add_serve_options
 from mcp_offload.cli.wrap_options import add_wrap_options
@@ -128,8 +129,7 @@ def _add_reading(commands: _Commands) -> None:
     _add_globals(read, "roots_after")
 
     query = _command(commands, "query", "ask JSON, JSON lines, CSV or Parquet for rows")
-    query.add_argument("handle", metavar="H", help="handle or path")
-    query.add_argument("query", metavar="QUERY", help="a JSONPath, perhaps with steps behind it, or SQL")
+    add_query_options(query)
     _add_max_tokens(query)
     _add_globals(query, "roots_after")
 

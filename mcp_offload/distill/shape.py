@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, cast
 
-from mcp_offload.distill.tables import Row, Table, member_path, tables_in
+from mcp_offload.distill.tables import MOST_TABLES, Row, Table, member_path, tables_in
 
 MOST_FIELDS: Final = 24
 MOST_NESTED: Final = 6
@@ -27,6 +27,8 @@ FEW_VALUES: Final = 12
 VALUE_CHARS: Final = 40
 ROW_CHARS: Final = 200
 MOST_MEMBERS: Final = 8
+#: Lists named beyond those that are told.
+MOST_NAMED: Final = 6
 MOST_NODES: Final = 1_000_000
 _TYPES: Final[dict[type, str]] = {
     bool: "bool",
@@ -45,10 +47,12 @@ class Shape:
 
     Attributes:
         rows: of the largest table.
+        path: the query that gives the rows of the largest table.
         lines: as shown, most telling first.
     """
 
     rows: int
+    path: str
     lines: tuple[str, ...]
 
 
@@ -58,16 +62,20 @@ def shape_of(value: object) -> Shape | None:
     if not tables:
         return None
     lines: list[str] = []
-    for table in tables:
+    for table in tables[:MOST_TABLES]:
         lines += _table_lines(table)
-    return Shape(len(tables[0].rows), (*lines, *_member_lines(value, tables)))
+    lines += _member_lines(value, tables[:MOST_TABLES])
+    if more := tables[MOST_TABLES:]:
+        named = ", ".join(f"{table.row_path()} {len(table.rows):,}" for table in more[:MOST_NAMED])
+        lines.append(f"{len(more):,} more lists: {named}" + (", …" if len(more) > MOST_NAMED else ""))
+    return Shape(len(tables[0].rows), tables[0].row_path(), tuple(lines))
 
 
 def _table_lines(table: Table) -> Iterator[str]:
     objects = table.objects
     others = len(table.rows) - len(objects)
     also = f", {others:,} others" if others else ""
-    yield f"{table.path}[*] {len(objects):,} objects{also}: {_schema(objects)}"
+    yield f"{table.row_path()} {len(objects):,} objects{also}: {_schema(objects)}"
     nodes, label = objects, ""
     branch = _branch(objects)
     if branch is not None:
@@ -78,7 +86,7 @@ def _table_lines(table: Table) -> Iterator[str]:
         yield f"{label}{_clip(key)}: {_counts(counts)}"
     last = len(table.rows) - 1
     for at in dict.fromkeys((0, 1, last)):
-        yield f"{table.path}[{at}] {_row(table.rows[at])}"
+        yield f"{table.row_path(at)} {_row(table.rows[at])}"
 
 
 def _schema(rows: Sequence[Row]) -> str:
@@ -176,6 +184,8 @@ def _member_lines(value: object, tables: Sequence[Table]) -> Iterator[str]:
             told += 1
             if told <= MOST_MEMBERS:
                 yield f"{place} {_clip(json.dumps(item, ensure_ascii=False))}"
+    if told > MOST_MEMBERS:
+        yield f"{told - MOST_MEMBERS:,} more plain members"
 
 
 def _beside(value: object, tables: Sequence[Table]) -> Iterator[tuple[str, Row]]:

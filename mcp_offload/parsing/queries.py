@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import select
 import subprocess
 import sys
 import threading
@@ -10,9 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
+from mcp_offload.models import Monitor, SilentMonitor
 from mcp_offload.parsing.query_child import NO_ENGINE, WRONG
 
-Form = Literal["json", "jsonl", "csv", "parquet"]
+#: ``text`` is any text, of which the first JSON that begins a line is asked.
+Form = Literal["json", "jsonl", "csv", "parquet", "text"]
 
 MOST_RESULT_BYTES: Final = 64 << 20
 _MAIN: Final = (
@@ -21,6 +25,10 @@ _MAIN: Final = (
 )
 _GRACE_SECONDS: Final = 2.0
 _PIECE_BYTES: Final = 1 << 20
+#: How often somebody who waits is told that it goes on, and may stop it.
+_TELL_SECONDS: Final = 0.1
+#: What is read whole into memory is at most this large.
+_WHOLE_BYTES: Final = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,25 +44,37 @@ class QueryLimits:
 class Outcome:
     """How a query ended: its rows as JSON lines, or what is wrong with it.
 
-    ``missing``: the engine for SQL is not installed.
+    ``note`` is what a reader of the rows has to know. ``missing``: the engine for SQL is not installed.
     """
 
     rows: bytes = b""
     wrong: str | None = None
+    note: str | None = None
     missing: bool = False
 
 
 def run_query(
-    query: str, data_fd: int, size_bytes: int, form: Form, *, sql: bool, limits: QueryLimits | None = None
+    query: str,
+    data_fd: int,
+    size_bytes: int,
+    form: Form,
+    *,
+    sql: bool,
+    limits: QueryLimits | None = None,
+    monitor: Monitor | None = None,
 ) -> Outcome:
-    """Run a query over what ``data_fd``, an open regular file at its start, holds."""
+    """Run a query over what ``data_fd``, an open regular file at its start, holds.
+
+    Raises:
+        OperationCancelledError: the monitor stopped it.
+    """
     limits = limits or QueryLimits()
     spec = {
         "query": query,
         "form": form,
         "sql": sql,
         "seconds": limits.seconds,
-        "memory_bytes": limits.memory_bytes + limits.memory_per_byte * size_bytes,
+        "memory_bytes": limits.memory_bytes + limits.memory_per_byte * min(size_bytes, _WHOLE_BYTES),
     }
     root = str(Path(__file__).parents[2])
     with subprocess.Popen(
@@ -69,34 +89,45 @@ def run_query(
         guard = threading.Timer(limits.seconds + _GRACE_SECONDS, process.kill)
         guard.start()
         try:
-            rows = _read_rows(process)
-            complaint = process.stderr.read() if process.stderr is not None else b""
+            rows = _read_rows(process, monitor or SilentMonitor())
+            said = process.stderr.read() if process.stderr is not None else b""
+        except BaseException:
+            process.kill()
+            raise
         finally:
             guard.cancel()
-    return _outcome(process.returncode, rows, complaint, limits)
+    return _outcome(process.returncode, rows, said.decode("utf-8", "replace"), limits)
 
 
-def _read_rows(process: subprocess.Popen[bytes]) -> bytes | None:
+def _read_rows(process: subprocess.Popen[bytes], monitor: Monitor) -> bytes | None:
     """What it prints, or None, with the process killed, where that is more than is kept."""
     assert process.stdout is not None
+    fd = process.stdout.fileno()
+    poller = select.poll()
+    poller.register(fd, select.POLLIN | select.POLLHUP)
     pieces: list[bytes] = []
     size = 0
-    while piece := process.stdout.read(_PIECE_BYTES):
+    while True:
+        monitor.advance(size, None, "querying")
+        if not poller.poll(_TELL_SECONDS * 1_000):
+            continue
+        piece = os.read(fd, _PIECE_BYTES)
+        if not piece:
+            return b"".join(pieces)
         pieces.append(piece)
         size += len(piece)
         if size > MOST_RESULT_BYTES:
             process.kill()
             return None
-    return b"".join(pieces)
 
 
-def _outcome(status: int, rows: bytes | None, complaint: bytes, limits: QueryLimits) -> Outcome:
+def _outcome(status: int, rows: bytes | None, said: str, limits: QueryLimits) -> Outcome:
     if rows is None:
         return Outcome(wrong=f"It gives more than {MOST_RESULT_BYTES} bytes, which are not kept. Narrow it.")
     if status == 0:
-        return Outcome(rows)
+        return Outcome(rows, note=said or None)
     if status == WRONG:
-        return Outcome(wrong=complaint.decode("utf-8", "replace"))
+        return Outcome(wrong=said)
     if status == NO_ENGINE:
         return Outcome(missing=True)
     if status < 0:

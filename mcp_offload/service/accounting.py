@@ -10,11 +10,14 @@ from mcp_offload.handle import ArtifactRef, parse_handle
 from mcp_offload.models import ArtifactUse, DeliveryStats, Kind, SessionUse, ToolUse
 from mcp_offload.service.context import Context, artifact_of, handle_of, version_of
 from mcp_offload.service.ingest import version_tokens
+from mcp_offload.service.rows import are_rows
 from mcp_offload.store import ContentRow, LeaseRow, Ledger, NewContent, UseRow
 
 
 def entered(ctx: Context, handle: str, tool: str) -> NewContent | None:
     """The content that ``handle`` brings into a session; None where it is not stored, or still grows.
+
+    The rows of a query bring nothing: they are part of what they were taken from.
 
     A file counts once a session, whatever versions of it follow; of logs and builds each version does,
     since each would have been printed. Binary content would not have been read, so it counts nothing.
@@ -24,7 +27,7 @@ def entered(ctx: Context, handle: str, tool: str) -> NewContent | None:
         return None
     try:
         artifact = artifact_of(ctx, ref)
-        if artifact.growing:
+        if artifact.growing or are_rows(artifact):
             return None
         version = version_of(ctx, artifact, ref.version)
     except NotFoundError:

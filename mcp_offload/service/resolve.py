@@ -125,10 +125,12 @@ def _derived(ctx: Context, target: Target, monitor: Monitor, *, latest: bool) ->
     None for anything else. ``latest``: without a stated version it is that of the newest content.
     """
     version = target.newest if latest and not target.stated else target.base
+    note = target.note
     if isinstance(target.selector, QuerySelector):
         from mcp_offload.service.query import stored_query
 
-        found = stored_query(ctx, target.artifact, version, target.selector, monitor)
+        rows, content, said = stored_query(ctx, target.artifact, version, target.selector, monitor)
+        found, note = (rows, content), "; ".join(filter(None, (note, said))) or None
     elif not isinstance(target.selector, SymbolSelector) or not may_have_card(
         target.artifact.name, binary=version.binary
     ):
@@ -142,7 +144,7 @@ def _derived(ctx: Context, target: Target, monitor: Monitor, *, latest: bool) ->
             return None
         found = member
     newer = None if version is target.base else f"from {handle_of(target.artifact, version.version)}, newer"
-    return Target(found[0], found[1], found[1], stated=False, selector=None, note=target.note or newer)
+    return Target(found[0], found[1], found[1], stated=False, selector=None, note=note or newer)
 
 
 def resolve_symbol(
