@@ -92,6 +92,10 @@ def _flags(profile: Profile, replica: int) -> Iterator[Flag]:
     yield Flag(("--enable-chunked-prefill",), "prompts are filled in pieces between decode steps")
     yield Flag(("--enable-scale-out",), "the gate has the engine count prompts exactly, as rendered")
     yield Flag(("--enable-prompt-tokens-details",), "the gate learns what the prefix cache saved")
+    yield Flag(
+        ("--disable-access-log-for-endpoints", "/health,/metrics"),
+        "the gate reads these every two seconds; the log is for what clients asked",
+    )
     if profile.expert_parallel:
         yield Flag((FIELDS["expert_parallel"].flag,), why(profile, "expert_parallel"))
     if profile.enforce_eager:

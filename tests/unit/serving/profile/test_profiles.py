@@ -80,6 +80,7 @@ def test_the_command_of_a_profile() -> None:
         "--enable-chunked-prefill",
         "--enable-scale-out",
         "--enable-prompt-tokens-details",
+        "--disable-access-log-for-endpoints", "/health,/metrics",
         "--speculative-config",
         '{"method":"draft_model","num_speculative_tokens":3,"model":"meta-llama/Llama-3.1-8B-Instruct"}',
     ]  # fmt: skip
