@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from enum import Enum
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-from mcp_offload.models import ReadResult
 from mcp_offload.tokens import replace_surrogates
+
+if TYPE_CHECKING:
+    from mcp_offload.models import ReadResult
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from mcp_offload.errors import HandleGoneError
-from mcp_offload.models import GcResult
 from mcp_offload.store import catalog, ledger_rows, reclaim
 from mcp_offload.store.config import TOMBSTONE_SECONDS, Gone, ReleaseReport, StoreConfig
 from mcp_offload.store.faults import full
 from mcp_offload.store.marks import Marks
 from mcp_offload.store.session import Session
 from mcp_offload.store.sql import Database
+
+if TYPE_CHECKING:
+    from mcp_offload.models import GcResult
 
 _UNUSED_SECONDS: Final = 3600.0
 """Age from which a cached outline or count is dropped when nothing stored has its hash."""
@@ -107,6 +109,8 @@ class Maintenance:
             orphans, orphan_bytes = self._session.blobs.sweep(keep)
         self._config.failpoints.hit("gc.swept")
         self._session.restore_ballast()
+        from mcp_offload.models import GcResult  # loaded here: whoever only opens a store needs none
+
         return GcResult(expired, evicted, orphans, freed_bytes + orphan_bytes)
 
     def _collect(self, now: float) -> tuple[int, int, int]:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from builtins import list as list_  # the class has a method of that name
 from collections.abc import Iterable, Sequence
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from mcp_offload.errors import InvalidArgumentError, NotFoundError
-from mcp_offload.models import Artifact, GcResult, Kind, Monitor, SilentMonitor, Version
+from mcp_offload.models import Artifact, Kind, Monitor, SilentMonitor, Version
 from mcp_offload.store import caches, catalog, integrity
 from mcp_offload.store.access import Access
 from mcp_offload.store.commit import Commit
@@ -33,6 +33,9 @@ from mcp_offload.store.schema import STEPS
 from mcp_offload.store.sql import Database
 from mcp_offload.store.staged import Staged
 from mcp_offload.store.staging import Stager
+
+if TYPE_CHECKING:
+    from mcp_offload.models import GcResult
 
 
 class Store:
