@@ -66,7 +66,7 @@ def observe(args: argparse.Namespace, context: Context) -> Observed:
         raise ServingUsageError("Name what to read: --records FILE, --url URL or --page FILE.")
     engine, gate = _engine(args)
     return Observed(
-        requests=tuple(_records(args.records)) if args.records else (),
+        requests=tuple(records(args.records)) if args.records else (),
         engine=engine,
         gate=gate,
         node=_node(args, context, engine),
@@ -75,7 +75,12 @@ def observe(args: argparse.Namespace, context: Context) -> Observed:
     )
 
 
-def _records(path: Path) -> Iterator[ServedRequest]:
+def records(path: Path) -> Iterator[ServedRequest]:
+    """Requests of a record file.
+
+    Raises:
+        ServingUsageError: it cannot be read.
+    """
     from serving.telemetry import parse_records
 
     try:

@@ -11,6 +11,7 @@ from serving.cli.audit import COMMAND as AUDIT
 from serving.cli.check import COMMAND as CHECK
 from serving.cli.command import Command
 from serving.cli.connect import COMMAND as CONNECT
+from serving.cli.forecast import COMMAND as FORECAST
 from serving.cli.gate import COMMAND as GATE
 from serving.cli.keys import COMMAND as KEYS
 from serving.cli.metrics import COMMAND as METRICS
@@ -18,7 +19,9 @@ from serving.cli.plan import PLAN
 from serving.cli.profile import PROFILE
 from serving.cli.up import COMMAND as UP
 
-COMMANDS: Final[tuple[Command, ...]] = (PLAN, PROFILE, UP, CHECK, GATE, KEYS, CONNECT, METRICS, AUDIT)
+COMMANDS: Final[tuple[Command, ...]] = (
+    PLAN, PROFILE, UP, CHECK, GATE, KEYS, CONNECT, METRICS, AUDIT, FORECAST,
+)  # fmt: skip
 """Every subcommand, in the order of ``--help``. Their modules import what is heavy when they run."""
 
 DESCRIPTION: Final = """Serve coding agents from one node with vLLM, bounded by what its KV cache holds.
