@@ -19,6 +19,8 @@ from serving.profile.formats import KV_16BIT, KV_FORMATS, KV_FP8, WEIGHT_FORMATS
 from serving.profile.model import Profile
 
 _GIB: Final = 2**30
+_KV_32BIT: Final = KvFormat("32bit", "auto", 4)
+"""Not among the formats of plans: float32 is for comparing outputs."""
 
 
 class HttpClient:
@@ -112,6 +114,8 @@ def _engine(profile: Profile, hub_cache: str) -> Engine:
 def _kv_format(profile: Profile) -> KvFormat:
     if profile.kv_cache_dtype.startswith("fp8"):
         return KV_FP8
+    if profile.kv_cache_dtype == "auto" and profile.dtype in {"float32", "float"}:
+        return _KV_32BIT
     return next((form for form in KV_FORMATS.values() if form.flag == profile.kv_cache_dtype), KV_16BIT)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -155,3 +156,19 @@ def test_the_pool_that_is_expected_of_shipped_profiles() -> None:
     assert not told.exact
     assert 200_000 < told.tokens < 500_000
     assert expected_pool(SMOKE, "/nowhere").tokens is None
+
+
+def test_keys_in_float32_take_twice_the_bytes(tmp_path: Path) -> None:
+    shape = {
+        "architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 576, "vocab_size": 49152,
+        "intermediate_size": 1536, "num_hidden_layers": 30, "num_attention_heads": 9,
+        "num_key_value_heads": 3, "max_position_embeddings": 8192, "head_dim": 64, "tie_word_embeddings": True,
+    }  # fmt: skip
+    (tmp_path / "config.json").write_text(json.dumps(shape))
+    profile = replace(SMOKE, model=str(tmp_path), kv_cache_dtype="auto")
+    half, full = (
+        expected_pool(replace(profile, dtype=dtype), "/nowhere").tokens for dtype in ("auto", "float32")
+    )
+    # 30 layers of 2 x 3 x 64 elements.
+    assert half == pytest.approx(2**30 / (30 * 384 * 2))
+    assert full == pytest.approx(2**30 / (30 * 384 * 4))
