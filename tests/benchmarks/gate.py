@@ -55,10 +55,11 @@ READING = """
 
 - vLLM alone preempts about 1.5 % of the requests, and its pool looks well used. But nine of ten prompt
   tokens are computed again, because idle agents' prefixes are evicted between their turns.
-- Run leases alone end preemption and nothing else. The cap on live agents is what gains.
+- What gains is the cap on live agents: fewer run at once, and their prefixes stay. Run leases see to it that
+  none of them is preempted.
 - Agents wait longer for their *first* turn under the cap, and finish earlier on average.
 - `strict` leases hold room for 4,096 tokens where 600 are written, which costs where the pool is small.
-- The cap's constants were tuned on seeds 1 of these workloads. Another load may want others.
+- The cap's constants were tuned on seed 1. Another load may want others.
 """
 
 

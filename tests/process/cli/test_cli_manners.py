@@ -29,7 +29,7 @@ def test_version_and_help_need_no_settings(shell: Any) -> None:
 def test_the_installed_command_is_this_one() -> None:
     with (ROOT / "pyproject.toml").open("rb") as file:
         scripts = tomllib.load(file)["project"]["scripts"]
-    assert scripts == {"mcp-offload": "mcp_offload.__main__:main"}
+    assert scripts["mcp-offload"] == "mcp_offload.__main__:main"
 
 
 def test_an_unknown_variable_is_an_error_that_names_the_closest(shell: Any) -> None:
