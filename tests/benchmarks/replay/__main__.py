@@ -19,14 +19,13 @@ from tests.benchmarks.replay.agent import Script
 from tests.benchmarks.replay.replay import Replay, replay
 from tests.benchmarks.replay.report import (
     LEASE_TOKENS,
-    LIMIT_TOKENS,
     record,
     section,
     systems_table,
     tasks_table,
 )
 from tests.benchmarks.replay.scripts import context_mode, ctxtual, ours, raw
-from tests.benchmarks.replay.systems import ROOT, Server
+from tests.benchmarks.replay.systems import LIMIT_TOKENS, ROOT, Server
 from tests.benchmarks.replay.tasks import prepare
 from tests.benchmarks.sections import write_section
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.benchmarks.replay.replay import Replay
+from tests.benchmarks.replay.systems import LIMIT_TOKENS, RESERVE_TOKENS
 
 #: Order of the columns, and what they are called.
 SYSTEMS = {
@@ -16,8 +17,6 @@ SYSTEMS = {
     "ctxtual": "ctxtual 0.5.0",
     "ours": "mcp-offload",
 }
-LIMIT_TOKENS = 18_000
-RESERVE_TOKENS = 6_000
 LEASE_TOKENS = LIMIT_TOKENS - RESERVE_TOKENS
 
 SECTION = """## A scripted agent

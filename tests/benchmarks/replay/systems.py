@@ -21,6 +21,9 @@ from tests.benchmarks.replay.agent import CallTool
 ROOT = Path(__file__).resolve().parents[3]
 UPSTREAM = [sys.executable, str(Path(__file__).resolve().parent / "upstream.py")]
 OFFLOAD = [sys.executable, "-m", "mcp_offload"]
+#: What an agent's whole context may hold, and the part of it that servers do not send.
+LIMIT_TOKENS = 18_000
+RESERVE_TOKENS = 6_000
 #: The session that both of our processes count for, as a client names it to the servers it starts.
 SESSION = "replay"
 
@@ -51,10 +54,11 @@ def raw(folder: Path, _home: Path) -> list[Server]:
     return [Server([*UPSTREAM, str(folder)], {})]
 
 
-def ours(folder: Path, home: Path) -> list[Server]:
+def ours(folder: Path, home: Path, limit_tokens: int = LIMIT_TOKENS) -> list[Server]:
     """As ``install --wrap`` sets it up, with a lease that refuses."""
     places = ["--store", str(home / "store"), "--state", str(home / "state"), "--root", str(folder)]
-    lease = ["--lease", "hard", *places]
+    limits = ["--lease-limit", str(limit_tokens), "--lease-reserve", str(RESERVE_TOKENS)]
+    lease = ["--lease", "hard", *limits, *places]
     variables = {"CLAUDE_CODE_SESSION_ID": SESSION}
     wrapped = ["wrap", "--no-tools", *lease, "--", *UPSTREAM, str(folder)]
     return [Server([*OFFLOAD, "serve", *lease], variables), Server([*OFFLOAD, *wrapped], variables)]
