@@ -150,9 +150,7 @@ def _checks(rule: Thresholds) -> Iterator[_Check]:
     yield (
         Mode.EVICTION_STORM,
         lambda p: p.recompute_share > rule.recompute_share or p.preempted > rule.preempted,
-        lambda p: (
-            f"{p.recompute_share:.0%} of the time computed again, {p.preempted:.2f} preemptions a request"
-        ),
+        lambda p: f"{p.recompute_share:.0%} of the time recomputed, {p.preempted:.2f} preemptions a request",
     )
     yield (
         Mode.PREFILL_FREEZE,
@@ -208,5 +206,5 @@ def _spiral(row: Sequence[_Period], rule: Thresholds) -> Iterator[Found]:
     slower = (last.step_seconds or 0) / (first.step_seconds or 1)
     gained = last.written_per_second / max(first.written_per_second, 1e-9)
     if slower >= rule.slower and gained < rule.gain:
-        told = f"a stream's step takes {slower:.1f} times as long, and the node writes {gained:.2f} times as much"
+        told = f"a step takes {slower:.1f} times as long, and the node writes {gained:.2f} times as much"
         yield Found(Mode.SLOW_DOWN_SPIRAL, first.begin, last.end, told)

@@ -71,7 +71,7 @@ def test_a_storm_without_one_preemption() -> None:
     looks = series([decoding(0.03, 8, kv_usage=0.88)] * 6, recompute_share=[0.1, 0.4, 0.5, 0.5, 0.1, 0.1])
     (found,) = find_modes(looks)
     assert found == Found(
-        Mode.EVICTION_STORM, 10, 40, "50% of the time computed again, 0.00 preemptions a request"
+        Mode.EVICTION_STORM, 10, 40, "50% of the time recomputed, 0.00 preemptions a request"
     )
 
 
