@@ -18,7 +18,7 @@ from mcp_offload.models import (
     RunResult,
     StoreResult,
 )
-from mcp_offload.tools.arguments import StoreArguments, ToolArguments
+from mcp_offload.tools.arguments import ReadArguments, StoreArguments, ToolArguments
 from mcp_offload.tools.perform import Result
 
 if TYPE_CHECKING:
@@ -75,7 +75,10 @@ def account_of(accountant: Accountant, given: ToolArguments, result: Result) -> 
         case list():
             shown = [one for one in result if one.text]
             texts = tuple(DeliveredText(one.handle, one.tokens, stamp_of(one.text)) for one in shown)
-            brought = accountant.entered([one.handle for one in result])
+            asked = given.handles if isinstance(given, ReadArguments) else ()
+            # Rows bring nothing themselves; what they were taken from would have been read for them.
+            sources = [handle for handle in asked if "#?" in handle]
+            brought = accountant.entered([*sources, *(one.handle for one in result)])
             return Account(texts, _by_artifact(result), brought)
         case StoreResult():
             brought = accountant.entered([result.handle]) if _came_by_path(given) else ()
