@@ -162,7 +162,8 @@ def test_keys_in_float32_take_twice_the_bytes(tmp_path: Path) -> None:
     shape = {
         "architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 576, "vocab_size": 49152,
         "intermediate_size": 1536, "num_hidden_layers": 30, "num_attention_heads": 9,
-        "num_key_value_heads": 3, "max_position_embeddings": 8192, "head_dim": 64, "tie_word_embeddings": True,
+        "num_key_value_heads": 3, "max_position_embeddings": 8192, "head_dim": 64,
+        "tie_word_embeddings": True,
     }  # fmt: skip
     (tmp_path / "config.json").write_text(json.dumps(shape))
     profile = replace(SMOKE, model=str(tmp_path), kv_cache_dtype="auto")
