@@ -69,22 +69,7 @@ def run_query(
         OperationCancelledError: the monitor stopped it.
     """
     limits = limits or QueryLimits()
-    spec = {
-        "query": query,
-        "form": form,
-        "sql": sql,
-        "seconds": limits.seconds,
-        "memory_bytes": limits.memory_bytes + limits.memory_per_byte * min(size_bytes, _WHOLE_BYTES),
-    }
-    root = str(Path(__file__).parents[2])
-    with subprocess.Popen(
-        [sys.executable, "-I", "-c", _MAIN, root, json.dumps(spec)],
-        stdin=data_fd,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={},
-        start_new_session=True,
-    ) as process:
+    with _started(query, data_fd, size_bytes, form, sql, limits) as process:
         # Its own timer ends it before; this one is for a system where that does not hold.
         guard = threading.Timer(limits.seconds + _GRACE_SECONDS, process.kill)
         guard.start()
@@ -97,6 +82,27 @@ def run_query(
         finally:
             guard.cancel()
     return _outcome(process.returncode, rows, said.decode("utf-8", "replace"), limits)
+
+
+def _started(
+    query: str, data_fd: int, size_bytes: int, form: Form, sql: bool, limits: QueryLimits
+) -> subprocess.Popen[bytes]:
+    spec = {
+        "query": query,
+        "form": form,
+        "sql": sql,
+        "seconds": limits.seconds,
+        "memory_bytes": limits.memory_bytes + limits.memory_per_byte * min(size_bytes, _WHOLE_BYTES),
+    }
+    root = str(Path(__file__).parents[2])
+    return subprocess.Popen(
+        [sys.executable, "-I", "-c", _MAIN, root, json.dumps(spec)],
+        stdin=data_fd,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={},
+        start_new_session=True,
+    )
 
 
 def _read_rows(process: subprocess.Popen[bytes], monitor: Monitor) -> bytes | None:

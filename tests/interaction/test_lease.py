@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -276,3 +277,16 @@ async def test_stats_tell_what_was_delivered_and_kept_out(tmp_path: Path, mode: 
     )
     assert isinstance(page.contents[0], TextResourceContents)
     assert "delivered by this server: " in page.contents[0].text
+
+
+async def test_rows_of_a_query_count_what_they_were_taken_from_and_once(tmp_path: Path, mode: Mode) -> None:
+    settings = leased(tmp_path, "advisory")
+    text = json.dumps([{"id": n, "name": f"row {n}"} for n in range(400)])
+    (tmp_path / "work" / "rows.json").write_text(text)
+    async with serving(settings, mode) as (client, service):
+        await call(client, "store_artifact", source="rows.json")
+        for query in ("$[*].name", "count", "$[?@.id > 390]"):
+            await call(client, "read_handle", handles=[f"f1#?{query}"], max_tokens=200)
+        stats = service.stats().delivered
+    assert stats.inline_tokens == tokens_of(text)
+    assert {one.handle for one in stats.artifacts if one.inline_tokens} == {"f1"}
