@@ -17,15 +17,20 @@ PRIORITY_HEADER: Final = "x-mcp-offload-priority"
 SESSION_HEADERS: Final[tuple[tuple[str, str], ...]] = (
     (SESSION_HEADER, "header"),
     ("x-claude-code-session-id", "claude-code"),
-    ("session_id", "codex"),
+    ("thread-id", "codex"),
     ("session-id", "codex"),
+    ("session_id", "codex"),
     ("conversation_id", "codex"),
     ("x-opencode-session", "opencode"),
     ("x-session-affinity", "opencode"),
     ("x-session-id", "generic"),
     ("x-dynamo-session-id", "dynamo"),
 )
-"""Headers that name an agent's conversation, most certain first, and whose they are."""
+"""Headers that name an agent's conversation, most certain first, and whose they are. Codex names the
+session too, of which each agent's thread is a part.
+
+Source: requests of Claude Code 2.1, Codex 0.171 and opencode 1.18 as they came; older names are kept.
+"""
 
 AGENTS: Final[tuple[tuple[str, str], ...]] = (
     ("claude-cli", "claude-code"),
@@ -33,7 +38,6 @@ AGENTS: Final[tuple[tuple[str, str], ...]] = (
     ("codex", "codex"),
     ("opencode", "opencode"),
     ("cursor", "cursor"),
-    ("geminicli", "gemini-cli"),
     ("qwencode", "qwen-code"),
     ("crewai", "crewai"),
     ("langchain", "langchain"),
@@ -44,6 +48,11 @@ AGENTS: Final[tuple[tuple[str, str], ...]] = (
     ("anthropic/python", "anthropic-python"),
 )
 """What user agents contain, in lower case, and the agent class it stands for."""
+
+_COPILOT_HEADER: Final = "x-initiator"
+"""Sent by GitHub's Copilot CLI, whose user agent is the OpenAI SDK's."""
+_SETUP_REPLY: Final = "Got it. Thanks for the context!"
+"""What Qwen Code has the model say to a first message that tells of the folder, the same for every agent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +81,7 @@ def identify(
         tenant: from the key that the request was sent with.
     """
     session, source = _from_headers(headers) or _from_body(body) or _from_prefix(dialect, body)
-    agent_class = headers.get(CLASS_HEADER) or _agent_class(headers.get("user-agent", ""), source)
+    agent_class = headers.get(CLASS_HEADER) or _agent_class(headers, source)
     return Identity(f"{tenant}/{session}", source, agent_class, tenant, _priority(headers))
 
 
@@ -130,13 +139,25 @@ def _opening(messages: list[Any]) -> list[Any]:
     opening: list[Any] = []
     for message in messages:
         opening.append(message)
-        if isinstance(message, dict) and cast("dict[str, Any]", message).get("role") == "user":
+        if _is_by_user(message) and not _is_setup(messages, len(opening)):
             break
     return opening
 
 
-def _agent_class(user_agent: str, source: str) -> str:
-    lowered = user_agent.lower()
+def _is_by_user(message: Any) -> bool:
+    return isinstance(message, dict) and cast("dict[str, Any]", message).get("role") == "user"
+
+
+def _is_setup(messages: list[Any], following: int) -> bool:
+    """Whether the message before this place tells of the surroundings and asks for nothing yet."""
+    reply = messages[following] if following < len(messages) else None
+    return isinstance(reply, dict) and cast("dict[str, Any]", reply).get("content") == _SETUP_REPLY
+
+
+def _agent_class(headers: Mapping[str, str], source: str) -> str:
+    if _COPILOT_HEADER in headers:
+        return "copilot"
+    lowered = headers.get("user-agent", "").lower()
     for part, name in AGENTS:
         if part in lowered:
             return name
