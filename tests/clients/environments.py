@@ -20,6 +20,7 @@ import fcntl
 import hashlib
 import subprocess
 import sys
+import threading
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -102,6 +103,9 @@ def prepare(name: str, pinned: Path | None = None) -> Environment:
     return Environment(folder)
 
 
+_FINDING = threading.Lock()
+
+
 @contextmanager
 def preparing(names: Iterable[str]) -> Iterator[dict[str, Future[Environment]]]:
     """Prepare several in the background, in this order, while the first are already used."""
@@ -122,7 +126,8 @@ def _locked(name: str) -> Iterator[None]:
 
 
 def _uv(*arguments: str) -> None:
-    command = [find_uv_bin(), *arguments]
+    with _FINDING:  # the table it reads, sysconfig fills while another thread sees it half full
+        command = [find_uv_bin(), *arguments]
     done = subprocess.run(
         command,
         cwd=ROOT,
