@@ -31,6 +31,7 @@ class Live:
     request: Any
     output_tokens: int
     wanted_tokens: int
+    known_tokens: int = 0
     computed_prompt_tokens: int = 0
     first_seconds: float | None = None
 
@@ -59,6 +60,9 @@ class Engine:
         roofline: how long a step takes.
         chunk_tokens: ``max_num_batched_tokens``.
         watermark: vLLM's own watermark.
+        host_bytes_per_second: the way from a KV-cache tier in host memory that holds every token ever
+            computed; None without one. A model: vLLM schedules those tokens as if they were computed, in
+            chunks, but they take the time of the transfer, beside what the step computes.
     """
 
     def __init__(
@@ -70,6 +74,7 @@ class Engine:
         roofline: Roofline,
         chunk_tokens: int = 2048,
         watermark: float | None = None,
+        host_bytes_per_second: float | None = None,
     ) -> None:
         more: dict[str, Any] = {} if watermark is None else {"watermark": watermark}
         config = EngineArgs(
@@ -89,6 +94,7 @@ class Engine:
         self.tallies = Tallies()
         self.live: dict[str, Live] = {}
         self._roofline = roofline
+        self._host_bytes_per_second = host_bytes_per_second
         self._scheduler = Scheduler(
             vllm_config=config,
             kv_cache_config=KVCacheConfig(blocks, [], [KVCacheGroupSpec(["layer"], spec)]),
@@ -110,12 +116,17 @@ class Engine:
         """Requests inside the engine."""
         return len(self.live)
 
-    def submit(self, name: str, prompt: list[int], wanted_tokens: int, limit_tokens: int) -> None:
-        """Give the engine a request that stops by itself after ``wanted_tokens``."""
+    def submit(
+        self, name: str, prompt: list[int], wanted_tokens: int, limit_tokens: int, known_tokens: int = 0
+    ) -> None:
+        """Give the engine a request that stops by itself after ``wanted_tokens``.
+
+        The first ``known_tokens`` of its prompt were computed for an earlier request.
+        """
         params = SamplingParams(max_tokens=limit_tokens, ignore_eos=True)
         request = Request(name, prompt, params, None, arrival_time=self.now, block_hasher=self._hasher)
         self._scheduler.add_request(request)
-        self.live[name] = Live(request, 0, min(wanted_tokens, limit_tokens))
+        self.live[name] = Live(request, 0, min(wanted_tokens, limit_tokens), known_tokens)
 
     def step(self, wrote: Callable[[str, int], None]) -> list[tuple[str, int]]:
         """One step: the clock goes on by what it takes.
@@ -124,7 +135,7 @@ class Engine:
         """
         plan = self._scheduler.schedule()
         scheduled: dict[str, int] = plan.num_scheduled_tokens
-        context = computed = prompt_tokens = 0
+        context = computed = prompt_tokens = reloaded = 0
         for name, tokens in scheduled.items():
             request = self.live[name].request
             done: int = request.num_computed_tokens  # schedule() has advanced it already
@@ -132,11 +143,18 @@ class Engine:
             computed += tokens
             of_prompt = max(0, min(done, request.num_prompt_tokens) - (done - tokens))
             self.live[name].computed_prompt_tokens += of_prompt
+            reloaded += max(0, min(done, self.live[name].known_tokens) - (done - tokens))
             prompt_tokens += of_prompt
-        seconds = self._roofline.step_seconds(computed, context)
+        seconds = self._seconds(computed, reloaded, context)
         self._count(seconds, computed, prompt_tokens)
         self._scheduler.update_from_output(plan, self._sampled(scheduled))
         return self._ended(scheduled, wrote)
+
+    def _seconds(self, computed: int, reloaded: int, context: int) -> float:
+        if self._host_bytes_per_second is None:
+            return self._roofline.step_seconds(computed, context)
+        transfer = reloaded * self._roofline.kv_bytes_per_token / self._host_bytes_per_second
+        return max(self._roofline.step_seconds(computed - reloaded, context), transfer)
 
     def _count(self, seconds: float, computed: int, prompt_tokens: int) -> None:
         tallies = self.tallies

@@ -154,7 +154,8 @@ class Simulation:
 
     def _start(self, run: _Run, waited_seconds: float) -> None:
         self.result.wait_seconds.append(waited_seconds)
-        self._engine.submit(run.request, list(run.tokens), run.current.output_tokens, self._limit)
+        known = len(run.tokens) - run.current.new_tokens if run.turn else 0
+        self._engine.submit(run.request, list(run.tokens), run.current.output_tokens, self._limit, known)
 
     def _wrote(self, name: str, output_tokens: int) -> None:
         if output_tokens == 1:
@@ -226,8 +227,14 @@ POLICIES: dict[str, tuple[Policy | None, bool]] = {
     "expected": (Policy(reserve=Reserve.EXPECTED), False),
     "strict+cap": (Policy(reserve=Reserve.STRICT), True),
     "expected+cap": (Policy(reserve=Reserve.EXPECTED), True),
+    "default+tier": (None, False),
+    "expected+cap+tier": (Policy(reserve=Reserve.EXPECTED), True),
 }
-"""Run leases, and whether live agents are capped, by name."""
+"""Run leases, and whether live agents are capped, by name; ``+tier`` has a KV-cache tier in host memory."""
+
+HOST_BYTES_PER_SECOND = 2 * 50e9
+"""What two GPUs read from host memory at once: PCIe 5.0 x16 carries 63 GB/s each way, of which 80 % is taken
+to be reached. Source: PCI Express Base Specification 5.0 (32 GT/s, 128b/130b, 16 lanes)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +260,13 @@ class Setting:
 
 def simulate(model: Path, setting: Setting) -> dict[str, Any]:
     """One run, as a JSON object; seconds are the simulated node's."""
-    engine = Engine(model, blocks=setting.blocks, block_tokens=16, roofline=LLAMA_70B_ON_TWO_H100)
+    engine = Engine(
+        model,
+        blocks=setting.blocks,
+        block_tokens=16,
+        roofline=LLAMA_70B_ON_TWO_H100,
+        host_bytes_per_second=HOST_BYTES_PER_SECOND if setting.policy.endswith("+tier") else None,
+    )
     rules, capped = POLICIES[setting.policy]
     ledger = None if rules is None else _ledger(rules, setting)
     cap = SessionCap(CapRule()) if capped else None

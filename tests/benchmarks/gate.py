@@ -20,7 +20,7 @@ WORKLOADS = {
     "overcommitted": ("--workload", "overcommitted"),
     "light": ("--workload", "light", "--blocks", "6000"),
 }
-POLICIES = ("default", "expected+cap", "strict+cap")
+POLICIES = ("default", "expected+cap", "strict+cap", "default+tier", "expected+cap+tier")
 
 HEADER = """# Benchmarks of the gate
 
@@ -28,11 +28,13 @@ Measured by `make bench-gate` (`python -m tests.benchmarks.gate`): vLLM's own sc
 (0.32, run on a CPU, prefix caching on, chunks of 2,048 tokens), driven by a clock that takes each step to
 last as long as the memory bandwidth or the arithmetic of two H100 allows for Llama-3.x-70B with FP8 weights
 and KV cache. **No GPU ran.** Attention's arithmetic is left out, half of the dense FP8 rate and 80 % of the
-bandwidth are assumed to be reached; there is no CPU tier. The ledger is the one that the gate runs.
+bandwidth are assumed to be reached. The ledger is the one that the gate runs.
 
 `default` is vLLM alone. `expected` and `strict` say what run leases hold; `+cap` that live agents are capped
-when their prefixes are recomputed. *recomputed* is prompt tokens computed over prompt tokens that were new;
-the bound is the 95 % upper bound of the share of requests preempted.
+when their prefixes are recomputed. `+tier` has a KV-cache tier in host memory, which is only modelled: it
+holds every token ever computed, and reading it back takes the time of PCIe. *recomputed* is prompt tokens
+computed, or read back, over prompt tokens that were new; the bound is the 95 % upper bound of the share of
+requests preempted.
 """
 
 TEXTS = {
@@ -58,6 +60,9 @@ READING = """
 - What gains is the cap on live agents: fewer run at once, and their prefixes stay. Run leases see to it that
   none of them is preempted.
 - Agents wait longer for their *first* turn under the cap, and finish earlier on average.
+- **A tier in host memory gains more than the cap, and with it the cap costs throughput**: what is evicted is
+  read back rather than computed again. First tokens come sooner under the cap all the same. Where the node
+  has such a tier (`--kv-offloading-size`), try it first, and the gate with `--no-session-cap`.
 - `strict` leases hold room for 4,096 tokens where 600 are written, which costs where the pool is small.
 - The cap's constants were tuned on seed 1. Another load may want others.
 """
