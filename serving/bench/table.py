@@ -13,7 +13,8 @@ BASE: Final = "default"
 COLUMNS: Final = (
     ("output_tokens_per_second", "tok/s", 1),
     ("recompute_factor", "recomputed", 2),
-    ("first_token_p99_seconds", "first token p99 s", 1),
+    ("first_token_p50_seconds", "first token p50 s", 1),
+    ("first_token_p99_seconds", "p99 s", 1),
     ("longest_wait_seconds", "longest wait s", 1),
     ("mean_job_seconds", "mean job s", 0),
     ("mean_usage", "pool in use", 2),

@@ -61,7 +61,7 @@ READING = """
   none of them is preempted.
 - Agents wait longer for their *first* turn under the cap, and finish earlier on average.
 - **A tier in host memory gains more than the cap, and with it the cap costs throughput**: what is evicted is
-  read back rather than computed again. First tokens come sooner under the cap all the same. Where the node
+  read back rather than computed again. Half of the first tokens come sooner all the same. Where the node
   has such a tier (`--kv-offloading-size`), try it first, and the gate with `--no-session-cap`.
 - `strict` leases hold room for 4,096 tokens where 600 are written, which costs where the pool is small.
 - The cap's constants were tuned on seed 1. Another load may want others.
