@@ -11,7 +11,8 @@ from serving.bench.workload import LIGHT, LLAMA_70B_ON_TWO_H100, OVERCOMMITTED
 def run(policy: str, seed: int, speed: float, preempted: int = 0) -> dict[str, object]:
     return {
         "policy": policy, "seed": seed, "requests": 480, "preempted_requests": preempted,
-        "output_tokens_per_second": speed, "recompute_factor": 2.0, "first_token_p50_seconds": 1.0, "first_token_p99_seconds": 3.0,
+        "output_tokens_per_second": speed, "recompute_factor": 2.0, "first_token_p50_seconds": 1.0,
+        "first_token_p99_seconds": 3.0,
         "longest_wait_seconds": 4.0, "mean_job_seconds": 5.0, "mean_usage": 0.5,
     }  # fmt: skip
 
