@@ -85,11 +85,22 @@ def test_a_streams_lines_are_the_engines_own(engine: node.Server, gate: node.Ser
     assert contents(gate) == contents(engine)
 
 
+def _record_of(path: Path, prompt_tokens: int) -> dict[str, Any]:
+    """The last record, which is written once the client has the answer."""
+    pause = threading.Event()
+    for _ in range(400):
+        lines = path.read_text().splitlines() if path.exists() else []
+        record = json.loads(lines[-1]) if lines else {}
+        if record.get("prompt_tokens") == prompt_tokens:
+            return record
+        pause.wait(0.05)
+    raise AssertionError(f"no record of a prompt of {prompt_tokens} tokens")
+
+
 def test_counts_are_exact(gate: node.Server, home: Path) -> None:
     status, answer = gate.post(CHAT, chat("How many tokens is this, I wonder?", 4))
     assert status == 200
-    record = json.loads((home / "records.jsonl").read_text().splitlines()[-1])
-    assert record["prompt_tokens"] == answer["usage"]["prompt_tokens"]
+    record = _record_of(home / "records.jsonl", answer["usage"]["prompt_tokens"])
     assert record["output_tokens"] == answer["usage"]["completion_tokens"]
     assert record["output_exact"] is True
 
