@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from mcp_offload.digest import Digest
 from mcp_offload.handle import LinesSelector
-from mcp_offload.models import Artifact, DigestResult, SilentMonitor, SymbolEntry, Version
+from mcp_offload.models import Artifact, DigestResult, Monitor, SymbolEntry, Version
 from mcp_offload.service.context import Context, handle_of
 from mcp_offload.service.digests import digest_of, digest_result, failure_entry
 from mcp_offload.service.limits import Limits
@@ -20,7 +20,12 @@ DIGEST_SHARE = 3
 
 
 def log_outline(
-    ctx: Context, artifact: Artifact, version: Version, limits: Limits, part: tuple[int, int] | None
+    ctx: Context,
+    artifact: Artifact,
+    version: Version,
+    limits: Limits,
+    part: tuple[int, int] | None,
+    monitor: Monitor,
 ) -> tuple[list[SymbolEntry], list[SymbolEntry], DigestResult | None]:
     """The entries of a log's outline that fit, those that do not, and the digest above them.
 
@@ -28,17 +33,16 @@ def log_outline(
     out goes on exactly there. ``part`` keeps those that start within some lines, without the digest. A
     log in which nothing is recognised is divided by lines.
     """
-    silent = SilentMonitor()
-    digest = digest_of(ctx, artifact, version, silent)
+    digest = digest_of(ctx, artifact, version, monitor)
     shown = None
     tokens, size = limits.max_tokens - HEADER_TOKENS, limits.max_bytes - HEADER_BYTES
     if part is None:
-        shown = digest_result(ctx, artifact, version, silent, min(600, limits.max_tokens // DIGEST_SHARE))
+        shown = digest_result(ctx, artifact, version, monitor, min(600, limits.max_tokens // DIGEST_SHARE))
         tokens -= shown.tokens
         size -= len(shown.text.encode("utf-8", "replace"))
     entries = _failures(artifact, version, digest) or _sections(artifact, version, digest)
     if not entries:
-        table = outline_of(ctx, artifact, version, silent)
+        table = outline_of(ctx, artifact, version, monitor)
         entries = [symbol_entry(artifact, version, symbol) for symbol in table.symbols]
     first, last = part or (1, version.lines)
     entries = [entry for entry in entries if first <= entry.start_line <= last]

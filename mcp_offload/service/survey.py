@@ -137,7 +137,7 @@ def _of_log(ctx: Context, target: Target, limits: Limits, monitor: Monitor) -> O
             part = view.line_of(span.start_byte), view.line_of(max(span.start_byte, span.end_byte - 1))
     from mcp_offload.service.log_outline import log_outline  # see facade: loaded where it is used
 
-    kept, left, digest = log_outline(ctx, target.artifact, version, limits, part)
+    kept, left, digest = log_outline(ctx, target.artifact, version, limits, part, monitor)
     rest = None
     if left:
         last = version.lines if part is None else part[1]

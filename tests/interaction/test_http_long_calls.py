@@ -40,16 +40,19 @@ def _long_log(settings: Settings) -> None:
 @EACH_MODE
 async def test_storing_digesting_and_searching_report_progress(settings: Settings, mode: Mode) -> None:
     _long_log(settings)
+    with (Path(settings.base_dir) / "large.bin").open("wb") as file:
+        file.truncate(512 * MIB)  # stored in a tenth of a second or more, on any disk
     seen: list[tuple[float, float | None]] = []
 
     async def note(done: float, total: float | None, message: str | None) -> None:
         seen.append((done, total))
 
     async with serving(settings) as base, client_of(base, mode) as client:
+        log = text_of(await client.call_tool("store_artifact", {"source": "build.log"})).split()[0]
         for tool, arguments, expected in (
-            ("store_artifact", {"source": "build.log"}, "l1 build.log"),
-            ("outline_handle", {"handle": "l1"}, "no rule"),
-            ("search_handles", {"pattern": "un[a-z]* nothing|no r.le", "handles": ["l1"]}, "no rule"),
+            ("store_artifact", {"source": "large.bin"}, "large.bin"),
+            ("outline_handle", {"handle": log}, "no rule"),
+            ("search_handles", {"pattern": "un[a-z]* nothing|no r.le", "handles": [log]}, "no rule"),
         ):
             seen.clear()
             result = await client.call_tool(tool, arguments, progress_callback=note)
