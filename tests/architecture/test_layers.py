@@ -15,7 +15,7 @@ SERVING = ROOT / "serving"
 
 SDK_ALLOWED = {"__main__", "cli", "server", "wrap", "install", "wire"}
 SDK_ALLOWED |= {"tools", "resources", "prompts", "uploads"}
-SERVING_PURE = {"admission", "plan", "forecast", "telemetry"}
+SERVING_PURE = {"admission", "plan", "forecast", "report", "telemetry"}
 PURE = {"outline", "digest", "distill", "lease", "handle", "store.eviction"}
 
 
