@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from mcp_offload.errors import InvalidArgumentError, NotTextError, SymbolNotFoundError
@@ -37,16 +37,44 @@ def read(
     """
     if not 1 <= len(handles) <= MAX_HANDLES:
         raise InvalidArgumentError(f"Give 1 to {MAX_HANDLES} handles at a time.")
-    results: list[ReadResult] = []
-    tokens, size = limits.max_tokens, limits.max_bytes
-    for left, handle in zip(range(len(handles), 0, -1), handles, strict=True):
-        # An even share of what is left, so that the first handle cannot starve the others.
-        share = Limits(max(FRAME_TOKENS + 8, tokens // left), max(FRAME_BYTES + 16, size // left))
-        result = read_one(ctx, handle, share, session, monitor)
-        tokens -= min(share.max_tokens, result.tokens + FRAME_TOKENS)
-        size -= min(share.max_bytes, len(result.text.encode("utf-8", "replace")) + FRAME_BYTES)
-        results.append(result)
-    return results
+    results: dict[int, ReadResult] = {}
+    places = range(len(handles))
+    for share, place in _shares(limits, places, results):
+        results[place] = read_one(ctx, handles[place], share, session, monitor)
+    cut = [place for place in places if results[place].truncated]
+    if 0 < len(cut) < len(handles):
+        # What the short ones left over goes to those that were cut, the shortest of them first.
+        left = limits
+        for place in set(places) - set(cut):
+            left = _less(left, results[place])
+        for share, place in _shares(
+            left, sorted(cut, key=lambda place: _size_bytes(results[place])), results
+        ):
+            results[place] = read_one(ctx, handles[place], share, session, monitor)
+    return [results[place] for place in places]
+
+
+def _shares(
+    limits: Limits, places: Sequence[int], results: Mapping[int, ReadResult]
+) -> Iterator[tuple[Limits, int]]:
+    """An even share of what is left for each place in turn, so that the first cannot starve the others."""
+    for waiting, place in zip(range(len(places), 0, -1), places, strict=True):
+        tokens = max(FRAME_TOKENS + 8, limits.max_tokens // waiting)
+        size = max(FRAME_BYTES + 16, limits.max_bytes // waiting)
+        yield Limits(tokens, size), place
+        limits = _less(limits, results[place], Limits(tokens, size))
+
+
+def _less(limits: Limits, result: ReadResult, at_most: Limits | None = None) -> Limits:
+    """What a result leaves; one that is over its share took its share."""
+    tokens, size = result.tokens + FRAME_TOKENS, len(result.text.encode("utf-8", "replace")) + FRAME_BYTES
+    if at_most is not None:
+        tokens, size = min(tokens, at_most.max_tokens), min(size, at_most.max_bytes)
+    return Limits(limits.max_tokens - tokens, limits.max_bytes - size)
+
+
+def _size_bytes(result: ReadResult) -> int:
+    return len(result.text) + (0 if result.rest is None else result.rest.bytes)
 
 
 def read_one(ctx: Context, text: str, limits: Limits, session: Session, monitor: Monitor) -> ReadResult:

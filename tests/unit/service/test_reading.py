@@ -270,6 +270,19 @@ def test_several_handles_share_the_budget_and_none_is_dropped(service: OffloadSe
     assert all(r.rest for r in results)
 
 
+def test_what_short_texts_leave_over_goes_to_the_long_ones(service: OffloadService, project: Path) -> None:
+    (project / "long.txt").write_text("word " * 500, encoding="utf-8")
+    (project / "short.txt").write_text("word " * 3, encoding="utf-8")
+    handles = ["long.txt", *["short.txt"] * 9]
+    results = service.read(handles, max_tokens=2000)
+    assert [r.truncated for r in results] == [False] * 10
+    assert sum(r.tokens for r in results) <= 2000
+    (project / "huge.txt").write_text("word " * 5000, encoding="utf-8")
+    results = service.read(["huge.txt", *handles], max_tokens=2000)
+    assert [r.truncated for r in results] == [True] + [False] * 10
+    assert sum(r.tokens for r in results) <= 2000
+
+
 def test_binary_content_is_never_printed(service: OffloadService, project: Path) -> None:
     (project / "x.bin").write_bytes(bytes(range(256)) * 64)
     result = stored(service, "x.bin")
