@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Final
 
 from serving.cli.command import Command, Context, Exit
@@ -15,9 +16,27 @@ from serving.telemetry.reading import Reading
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_observed(parser)
     parser.add_argument("--explain", action="store_true", help="print formula and source under each figure")
+    group = parser.add_argument_group("as an exporter")
+    group.add_argument(
+        "--listen", metavar="HOST:PORT", help="serve the figures for Prometheus until interrupted"
+    )
+    group.add_argument(
+        "--window-seconds",
+        type=float,
+        default=300.0,
+        metavar="S",
+        help="how far back its figures reach; default 300",
+    )
+    group.add_argument(
+        "--series", type=Path, metavar="FILE", help="append each look at the node there, for `modes`"
+    )
 
 
 def _run(args: argparse.Namespace, context: Context) -> int:
+    if args.listen:
+        from serving.cli.listen import listen
+
+        return listen(args, context)
     from serving.telemetry import readings
 
     found = readings(observe(args, context))
@@ -78,11 +97,14 @@ COMMAND: Final = Command(
 
 Made from the gate's records and the engine's metrics page. Every figure says whether it was measured or
 computed, of how many requests, and between what it lies; what no machine can have done is flagged, and then
-the exit status is 1. docs/reference/metrics.md defines each.""",
+the exit status is 1. docs/reference/metrics.md defines each. With --listen the same figures are served
+for Prometheus, over the last minutes; the node is read whenever that is asked.""",
     examples=(
         "mcp-offload-serving metrics --records requests.jsonl",
         "mcp-offload-serving metrics --records requests.jsonl --url http://127.0.0.1:8080"
         " --model qwen3.6-27b --gpu h100-sxm --gpus 2",
+        "mcp-offload-serving metrics --listen 127.0.0.1:9109 --url http://127.0.0.1:8080"
+        " --records requests.jsonl --model qwen3.6-27b --gpu h100-sxm --gpus 2",
         "mcp-offload-serving --json metrics --records requests.jsonl --page before.txt --page after.txt",
     ),
     add_arguments=_add_arguments,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from urllib.error import HTTPError
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 from serving.cli.command import Context
 from serving.errors import EngineError, ServingUsageError
@@ -23,6 +24,7 @@ def add_observed(parser: argparse.ArgumentParser) -> None:
     """Arguments that name a run and the node it ran on."""
     parser.add_argument("--records", type=Path, metavar="FILE", help="what `gate --record` wrote, JSON lines")
     parser.add_argument("--url", metavar="URL", help="the gate or the engine, for /metrics and /gate/status")
+    parser.add_argument("--key-file", type=Path, metavar="FILE", help="the gate's key, if it asks for one")
     parser.add_argument(
         "--page",
         type=Path,
@@ -60,19 +62,40 @@ def observe(args: argparse.Namespace, context: Context) -> Observed:
         ServingUsageError: nothing is named, or a file cannot be read.
         EngineError: the address does not answer.
     """
-    from serving.telemetry import Observed
-
     if not (args.records or args.url or args.page):
         raise ServingUsageError("Name what to read: --records FILE, --url URL or --page FILE.")
     engine, gate = _engine(args)
-    return Observed(
+    return replace(
+        base_of(args, context, engine),
         requests=tuple(records(args.records)) if args.records else (),
         engine=engine,
         gate=gate,
+    )
+
+
+def base_of(args: argparse.Namespace, context: Context, engine: EngineSample | None = None) -> Observed:
+    """What the arguments tell of the node, before anything is seen of it."""
+    from serving.telemetry import Observed
+
+    return Observed(
         node=_node(args, context, engine),
         base_step_seconds=args.base_step_seconds,
         price_per_hour=args.price_per_hour,
     )
+
+
+def key_of(args: argparse.Namespace) -> str | None:
+    """The gate's key, where a file is named.
+
+    Raises:
+        ServingUsageError: it cannot be read.
+    """
+    if args.key_file is None:
+        return None
+    try:
+        return str(args.key_file.read_text("utf-8").strip())
+    except OSError as error:
+        raise ServingUsageError(f"{args.key_file} cannot be read: {error.strerror}.") from error
 
 
 def records(path: Path) -> Iterator[ServedRequest]:
@@ -81,13 +104,27 @@ def records(path: Path) -> Iterator[ServedRequest]:
     Raises:
         ServingUsageError: it cannot be read.
     """
+    try:
+        with path.open(encoding="utf-8") as file:
+            yield from records_in(file, str(path))
+    except (OSError, UnicodeDecodeError) as error:
+        raise ServingUsageError(f"{path} cannot be read: {error}.") from error
+
+
+def records_in(lines: Iterable[str], name: str) -> Iterator[ServedRequest]:
+    """Requests of some lines of a record file.
+
+    Raises:
+        ServingUsageError: one is no record.
+    """
     from serving.telemetry import parse_records
 
     try:
-        with path.open(encoding="utf-8") as file:
-            yield from parse_records(file)
-    except (OSError, ValueError) as error:
-        raise ServingUsageError(f"{path} cannot be read: {error}.") from error
+        yield from parse_records(lines)
+    except UnicodeDecodeError:
+        raise
+    except ValueError as error:
+        raise ServingUsageError(f"{name} cannot be read: {error}.") from error
 
 
 def _engine(args: argparse.Namespace) -> tuple[EngineSample | None, dict[str, Any] | None]:
@@ -98,46 +135,63 @@ def _engine(args: argparse.Namespace) -> tuple[EngineSample | None, dict[str, An
     pages = [_page(path.read_text, str(path)) for path in args.page]
     gate = None
     if args.url:
-        base = args.url.rstrip("/")
-        pages.append(_page(lambda: _get(f"{base}/metrics"), base))
-        gate = _status(f"{base}/gate/status")
+        key = key_of(args)
+        pages.append(page_of(args.url, key))
+        gate = status_of(args.url, key)
     if not pages:
         return None, gate
     sample = total(pages[-1], pages[0] if len(pages) > 1 else None)
     return (sample if pages[-1].engines else None), gate
 
 
-def _page(read: Any, name: str) -> Scrape:
+def page_of(url: str, key: str | None = None) -> Scrape:
+    """The metrics page of a gate or an engine, now.
+
+    Raises:
+        ServingUsageError: the address is malformed, or no metrics page is there.
+        EngineError: it does not answer.
+    """
+    base = url.rstrip("/")
+    return _page(lambda: _get(f"{base}/metrics", key), base)
+
+
+def status_of(url: str, key: str | None = None) -> dict[str, Any] | None:
+    """The gate's status; None where the address is an engine's.
+
+    Raises:
+        EngineError: it does not answer.
+    """
+    address = f"{url.rstrip('/')}/gate/status"
+    try:
+        value: object = json.loads(_get(address, key))
+    except (HTTPError, ValueError):
+        return None
+    except OSError as error:
+        raise EngineError(f"{address} cannot be read: {error}.") from error
+    return cast("dict[str, Any]", value) if isinstance(value, dict) and "ranks" in value else None
+
+
+def _page(read: Callable[[], str], name: str) -> Scrape:
     from serving.telemetry import parse
 
     try:
         return parse(read())
     except HTTPError as error:
-        raise EngineError(
-            f"{name} answers {error.code} to /metrics; is it a gate or a vLLM server?"
-        ) from error
+        hint = "give its key with --key-file" if error.code == 401 else "is it a gate or a vLLM server?"
+        raise EngineError(f"{name} answers {error.code} to /metrics; {hint}") from error
     except OSError as error:
         raise EngineError(f"{name} cannot be read: {error}.") from error
     except ValueError as error:
         raise ServingUsageError(f"{name} holds no metrics page: {error}.") from error
 
 
-def _get(url: str) -> str:
+def _get(url: str, key: str | None) -> str:
     if not url.startswith(("http://", "https://")):
         raise ServingUsageError(f"--url is an http:// or https:// address, not {url}.")
-    with urlopen(url, timeout=_TIMEOUT_SECONDS) as answer:  # noqa: S310 - the scheme was checked
+    headers = {"authorization": f"Bearer {key}"} if key else {}
+    asked = Request(url, headers=headers)  # noqa: S310 - the scheme was checked
+    with urlopen(asked, timeout=_TIMEOUT_SECONDS) as answer:  # noqa: S310 - the scheme was checked
         return str(answer.read().decode("utf-8", "replace"))
-
-
-def _status(url: str) -> dict[str, Any] | None:
-    """The gate's status; None where the address is an engine's."""
-    try:
-        value: object = json.loads(_get(url))
-    except (HTTPError, ValueError):
-        return None
-    except OSError as error:
-        raise EngineError(f"{url} cannot be read: {error}.") from error
-    return cast("dict[str, Any]", value) if isinstance(value, dict) and "ranks" in value else None
 
 
 def _node(args: argparse.Namespace, context: Context, engine: EngineSample | None) -> Node | None:

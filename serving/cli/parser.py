@@ -15,12 +15,13 @@ from serving.cli.forecast import COMMAND as FORECAST
 from serving.cli.gate import COMMAND as GATE
 from serving.cli.keys import COMMAND as KEYS
 from serving.cli.metrics import COMMAND as METRICS
+from serving.cli.modes import COMMAND as MODES
 from serving.cli.plan import PLAN
 from serving.cli.profile import PROFILE
 from serving.cli.up import COMMAND as UP
 
 COMMANDS: Final[tuple[Command, ...]] = (
-    PLAN, PROFILE, UP, CHECK, GATE, KEYS, CONNECT, METRICS, AUDIT, FORECAST,
+    PLAN, PROFILE, UP, CHECK, GATE, KEYS, CONNECT, METRICS, MODES, AUDIT, FORECAST,
 )  # fmt: skip
 """Every subcommand, in the order of ``--help``. Their modules import what is heavy when they run."""
 

@@ -131,6 +131,7 @@ def _process(plan: Plan, node: Node) -> dict[str, Any]:
         "engine_pid": node.engine_pid,
         "ready": node.ready.is_set(),
         "restarts": node.restarts,
+        "failures": dict(node.failures),
         "log": plan.sink.handles[-1],
         "kv_tokens": log.kv_tokens,
         "iteration_details": "--enable-logging-iteration-details" in plan.command.argv,

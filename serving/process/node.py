@@ -6,6 +6,7 @@ import asyncio
 import time
 import urllib.error
 import urllib.request
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
@@ -81,6 +82,7 @@ class Node:
     Attributes:
         log: what the engine that runs now said.
         restarts: so far.
+        failures: how often it ended by itself, by the kind of cause.
         ready: set while the engine answers.
 
     Args:
@@ -95,6 +97,7 @@ class Node:
     ) -> None:
         self.log = LogReader()
         self.restarts = 0
+        self.failures: Counter[str] = Counter()
         self.ready = asyncio.Event()
         self._command = command
         self._sink = sink
@@ -120,6 +123,7 @@ class Node:
             cause = await self._run_once()
             if cause is None:
                 return
+            self.failures[cause.kind] += 1
             failures = 1 if time.monotonic() - began > _STEADY_SECONDS else failures + 1
             if failures > self._backoff.restarts or cause.lasting:
                 raise EngineFailedError(cause)

@@ -50,9 +50,19 @@ def _preempted(engine: EngineSample, finished: int, events: int, needed: int) ->
 
 
 def recomputing(
-    requests: Sequence[ServedRequest], engine: EngineSample | None = None, node: Node | None = None
+    requests: Sequence[ServedRequest],
+    engine: EngineSample | None = None,
+    node: Node | None = None,
+    seconds: float | None = None,
 ) -> Iterator[Reading]:
-    """How often prompt tokens were computed, and the share of time that went into doing so again."""
+    """How often prompt tokens were computed, and the share of time that went into doing so again.
+
+    Args:
+        requests: of one run.
+        engine: its counters over the same time.
+        node: that it ran on.
+        seconds: that it took; None takes what the requests tell.
+    """
     fresh = new_tokens(requests)
     prompt = sum(requests[place].prompt_tokens or 0 for place in fresh)
     cached, told = _cached(requests, fresh, engine)
@@ -64,7 +74,8 @@ def recomputing(
         return
     computed = max(0, prompt - cached)
     yield make("recompute_factor", computed / needed, samples=len(fresh), note=told)
-    excess, seconds = max(0, computed - needed), wall_seconds(requests)
+    excess = max(0, computed - needed)
+    seconds = wall_seconds(requests) if seconds is None else seconds
     if engine is None or not engine.computed_tokens or seconds <= 0:
         yield missing("recompute_share", _PAGE)
         return
@@ -147,3 +158,24 @@ def saturation(engine: EngineSample | None, gate: Mapping[str, Any] | None = Non
         yield make("lease_overruns", sum(rank["overruns"] for rank in ranks))
     else:
         yield missing("lease_overruns", "needs the gate's /gate/status")
+
+
+def failures(gate: Mapping[str, Any] | None = None, restarts_seen: int | None = None) -> Iterator[Reading]:
+    """Restarts of the engine, and those for want of memory.
+
+    Args:
+        gate: what ``/gate/status`` answers; it knows causes where ``up`` started the engine.
+        restarts_seen: restarts that pages showed; None where nobody watched.
+    """
+    process: Mapping[str, Any] | None = (gate or {}).get("process")
+    if process is not None:
+        yield make("engine_restarts", process["restarts"])
+        yield make("memory_failures", process.get("failures", {}).get("out_of_memory", 0))
+        return
+    if restarts_seen is None:
+        yield missing(
+            "engine_restarts", "needs the status of a gate that `up` started, or `metrics --listen`"
+        )
+    else:
+        yield make("engine_restarts", restarts_seen, note="as pages showed them")
+    yield missing("memory_failures", "needs the status of a gate that `up` started")

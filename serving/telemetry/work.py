@@ -64,10 +64,13 @@ def work_of(requests: Sequence[ServedRequest], node: Node) -> Work:
 
 
 def utilization(
-    requests: Sequence[ServedRequest], engine: EngineSample | None, node: Node | None
+    requests: Sequence[ServedRequest],
+    engine: EngineSample | None,
+    node: Node | None,
+    seconds: float | None = None,
 ) -> Iterator[Reading]:
-    """MFU, HFU and MBU; with what is missing where one cannot be had."""
-    seconds = wall_seconds(requests)
+    """MFU, HFU and MBU; with what is missing where one cannot be had. ``seconds``: as in recomputing."""
+    seconds = wall_seconds(requests) if seconds is None else seconds
     if node is None or seconds <= 0:
         for name in ("mfu", "hfu", "mbu"):
             yield missing(name, "needs the model and the GPU" if node is None else "no record tells a time")

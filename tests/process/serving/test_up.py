@@ -248,6 +248,7 @@ def test_the_gate_outlives_a_restart(start: Starter) -> None:
     up.note_with("engine: ready")
     status = get(told["listening"] + "/gate/status")
     assert (status["process"]["restarts"], status["process"]["ready"]) == (1, True)
+    assert status["process"]["failures"] == {"killed": 1}
     assert up.pids() != first
 
 
