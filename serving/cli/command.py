@@ -53,3 +53,11 @@ class Command:
     examples: tuple[str, ...]
     add_arguments: Callable[[argparse.ArgumentParser], None]
     run: Callable[[argparse.Namespace, Context], int]
+
+
+def add_globals(parser: argparse.ArgumentParser) -> None:
+    """The options of every command, which stand before or after it."""
+    group = parser.add_argument_group("before or after the command")
+    unset = argparse.SUPPRESS  # what stands before the command must not be reset by its default after it
+    group.add_argument("--json", action="store_true", default=unset, help="print one JSON object")
+    group.add_argument("-v", "--verbose", action="store_true", default=unset, help="log to standard error")

@@ -9,7 +9,7 @@ from typing import Final
 from serving import __version__
 from serving.cli.audit import COMMAND as AUDIT
 from serving.cli.check import COMMAND as CHECK
-from serving.cli.command import Command
+from serving.cli.command import Command, add_globals
 from serving.cli.connect import COMMAND as CONNECT
 from serving.cli.forecast import COMMAND as FORECAST
 from serving.cli.gate import COMMAND as GATE
@@ -68,7 +68,7 @@ def build_parser() -> argparse.ArgumentParser:
         epilog=f"{_shown(EXAMPLES)}\n\n{EXIT_STATUSES}\n\n{more}",
     )
     parser.add_argument("--version", action="version", version=f"mcp-offload-serving {__version__}")
-    _add_globals(parser)
+    add_globals(parser)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=_Parser)
     for command in COMMANDS:
         added = commands.add_parser(
@@ -78,16 +78,9 @@ def build_parser() -> argparse.ArgumentParser:
             epilog=_shown(command.examples),
         )
         command.add_arguments(added)
-        _add_globals(added)
+        add_globals(added)
     return parser
 
 
 def _shown(examples: Sequence[str]) -> str:
     return "examples:\n" + "\n".join(f"  {line}" for line in examples)
-
-
-def _add_globals(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("before or after the command")
-    unset = argparse.SUPPRESS  # what stands before the command must not be reset by its default after it
-    group.add_argument("--json", action="store_true", default=unset, help="print one JSON object")
-    group.add_argument("-v", "--verbose", action="store_true", default=unset, help="log to standard error")

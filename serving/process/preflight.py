@@ -51,7 +51,7 @@ def require_version(profile: Profile, program: str, environment: Mapping[str, st
         EngineError: it is not the release that the profile was made for.
     """
     asked = list(dict.fromkeys((profile.engine, "vllm")))
-    found = _versions(program, asked, environment)
+    found = versions_of(program, asked, environment)
     version = found[0]
     if not version:
         raise EngineError(
@@ -127,9 +127,13 @@ def listening_socket(host: str, port: int) -> socket.socket:
     return bound
 
 
-def _versions(program: str, names: Sequence[str], environment: Mapping[str, str]) -> list[str]:
-    """Versions of distributions as the program's own interpreter sees them; empty where there is none."""
-    interpreter = _interpreter(program)
+def versions_of(program: str, names: Sequence[str], environment: Mapping[str, str]) -> list[str]:
+    """Versions of distributions as the program's own interpreter sees them; empty where there is none.
+
+    Raises:
+        EngineError: they cannot be found out.
+    """
+    interpreter = interpreter_of(program)
     try:
         done = subprocess.run(
             [*interpreter, "-c", _ASK, *names],
@@ -144,8 +148,12 @@ def _versions(program: str, names: Sequence[str], environment: Mapping[str, str]
     return [line.strip() for line in done.stdout.split("\n")[: len(names)]]
 
 
-def _interpreter(program: str) -> list[str]:
-    """What a script's first line names. Source: execve(2), interpreter scripts."""
+def interpreter_of(program: str) -> list[str]:
+    """What a script's first line names. Source: execve(2), interpreter scripts.
+
+    Raises:
+        EngineError: it is no script.
+    """
     with open(program, "rb") as file:
         first = file.readline(1024)
     if not first.startswith(b"#!"):
