@@ -1,0 +1,1 @@
+"""Five agents turn COBOL and PL/SQL into Java; text passes between them as handles."""
