@@ -60,14 +60,18 @@ SMOKE: Final = Scale(
     prompts=6,
     prompt_tokens=1_024,
     answer_tokens=40,
-    block_tokens=16,
+    block_tokens=32,
     agents=2,
     sample_seconds=0.25,
 )
 """Runs every part in minutes without a GPU; what it measures is no velocity of anything."""
 
-SMOKE_GATE_OPTIONS: Final = ("--num-gpu-blocks-override", "141", "--block-size", "32")
-"""140 blocks hold 4,480 tokens: two agents of the trace at this scale grow to 6,600 together."""
+SMOKE_OPTIONS: Final = {
+    "replay": ("--block-size", "32"),
+    "gate": ("--num-gpu-blocks-override", "281", "--block-size", "32"),
+}
+"""Blocks as small as a CPU allows, as large as the trace's; 280 of them hold 8,960 tokens, while two agents of
+the trace grow to 13,000 together."""
 
 
 @dataclass(frozen=True, slots=True)

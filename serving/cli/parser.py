@@ -8,6 +8,7 @@ from typing import Final
 
 from serving import __version__
 from serving.cli.audit import COMMAND as AUDIT
+from serving.cli.bench import COMMAND as BENCH
 from serving.cli.check import COMMAND as CHECK
 from serving.cli.command import Command, add_globals
 from serving.cli.connect import COMMAND as CONNECT
@@ -21,7 +22,7 @@ from serving.cli.profile import PROFILE
 from serving.cli.up import COMMAND as UP
 
 COMMANDS: Final[tuple[Command, ...]] = (
-    PLAN, PROFILE, UP, CHECK, GATE, KEYS, CONNECT, METRICS, MODES, AUDIT, FORECAST,
+    PLAN, PROFILE, UP, CHECK, GATE, KEYS, CONNECT, METRICS, MODES, BENCH, AUDIT, FORECAST,
 )  # fmt: skip
 """Every subcommand, in the order of ``--help``. Their modules import what is heavy when they run."""
 
