@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from mcp_offload.service.leases import NAMED, session_name
+from mcp_offload.service.names import NAMED, session_name
 
 SESSION_VARIABLES: Final = ("CLAUDE_CODE_SESSION_ID", "COPILOT_AGENT_SESSION_ID")
 """Source: what Claude Code 2.1 and Copilot CLI 1.0 set for the programs that they start."""

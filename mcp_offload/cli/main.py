@@ -12,12 +12,8 @@ from enum import IntEnum
 from typing import NoReturn
 
 from mcp_offload.cli.console import Console, OutputError
-from mcp_offload.cli.lease_options import with_lease
 from mcp_offload.cli.parser import parse
-from mcp_offload.cli.run_options import with_run_environment
-from mcp_offload.cli.serve_options import with_serve_options
 from mcp_offload.cli.settings_from import build_settings
-from mcp_offload.cli.wrap_options import with_wrap_options
 from mcp_offload.errors import OffloadError, UsageError
 from mcp_offload.settings import Settings
 
@@ -79,10 +75,7 @@ def _dispatch(args: argparse.Namespace, environ: Mapping[str, str], console: Con
         console.text(completion_script(args.shell))
         return Exit.DONE
     cwd = os.getcwd()
-    settings = with_serve_options(build_settings(args, environ, cwd), args, cwd)
-    settings = with_lease(settings, args, environ)
-    settings = with_run_environment(settings, args, environ)
-    settings = with_wrap_options(settings, args, environ)
+    settings = _with_options(build_settings(args, environ, cwd), args, environ, cwd)
     if args.verbose:
         _log_to_stderr()
     if args.command in ("serve", "wrap"):
@@ -106,6 +99,29 @@ def _dispatch(args: argparse.Namespace, environ: Mapping[str, str], console: Con
 
     carry_out(args, settings, console)
     return Exit.DONE
+
+
+def _with_options(
+    settings: Settings, args: argparse.Namespace, environ: Mapping[str, str], cwd: str
+) -> Settings:
+    """The settings with what a command has of its own; others' options are not even loaded."""
+    if args.command == "serve":
+        from mcp_offload.cli.serve_options import with_serve_options
+
+        settings = with_serve_options(settings, args, cwd)
+    if args.command in ("serve", "wrap"):
+        from mcp_offload.cli.lease_options import with_lease
+
+        settings = with_lease(settings, args, environ)
+    if args.command in ("serve", "run"):
+        from mcp_offload.cli.run_options import with_run_environment
+
+        settings = with_run_environment(settings, args, environ)
+    if args.command == "wrap":
+        from mcp_offload.cli.wrap_options import with_wrap_options
+
+        settings = with_wrap_options(settings, args, environ)
+    return settings
 
 
 def _serve(settings: Settings) -> NoReturn:

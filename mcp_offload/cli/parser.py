@@ -3,35 +3,38 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, TypeAlias
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Final
 
 from mcp_offload.cli.environment import VARIABLES
 from mcp_offload.cli.examples import DESCRIPTIONS, EXAMPLES, EXIT_STATUSES
-from mcp_offload.cli.lease_options import add_lease, add_lease_options
-from mcp_offload.cli.query_options import add_query_options
-from mcp_offload.cli.run_options import add_allow_run, add_run_options
-from mcp_offload.cli.serve_options import add_serve_options
-from mcp_offload.cli.wrap_options import add_wrap_options
 
 KINDS: Final = ("file", "log", "test", "build")
 SCOPES: Final = ("user", "project", "local")
 SHELLS: Final = ("bash", "zsh", "fish", "tcsh")
 
 _GLOBALS: Final = ("store", "state", "workspace", "json", "verbose")
+_NARROW: Final = partial(argparse.RawDescriptionHelpFormatter, width=80)
+"""What argparse checks each argument with; otherwise it would ask for the terminal's width every time."""
 
 
 class _Parser(argparse.ArgumentParser):
     """An argument parser that keeps the line breaks of its texts and guesses no option names."""
 
     def __init__(self, **options: object) -> None:
-        options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
         # Options are passed through untouched; argparse itself refuses those it does not know.
-        super().__init__(allow_abbrev=False, **options)  # type: ignore[arg-type]
+        super().__init__(allow_abbrev=False, formatter_class=_NARROW, **options)  # type: ignore[arg-type]
 
+    def format_help(self) -> str:
+        """The help, as wide as the terminal."""
+        self.formatter_class = argparse.RawDescriptionHelpFormatter
+        return super().format_help()
 
-if TYPE_CHECKING:
-    _Commands: TypeAlias = argparse._SubParsersAction[_Parser]  # pyright: ignore[reportPrivateUsage]
+    def format_usage(self) -> str:
+        """The usage alone, as wide as the terminal."""
+        self.formatter_class = argparse.RawDescriptionHelpFormatter
+        return super().format_usage()
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
@@ -39,7 +42,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
 
     Every global option is set in what is returned, wherever on the line it stood.
     """
-    args = build_parser().parse_args(argv)
+    args = build_parser(argv).parse_args(argv)
     for name in _GLOBALS:
         if not hasattr(args, name):
             setattr(args, name, False if name in {"json", "verbose"} else None)
@@ -47,8 +50,12 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     return args
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """The whole parser, also used to write completions and the reference."""
+def build_parser(argv: Sequence[str] | None = None) -> argparse.ArgumentParser:
+    """The whole parser, also used to write completions and the reference.
+
+    With ``argv`` only the commands that are named on that line get their arguments: the others cannot be
+    meant, and a client waits for the server to start.
+    """
     parser = _Parser(
         prog="mcp-offload",
         description=DESCRIPTIONS[""],
@@ -56,14 +63,15 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=_version())
     _add_globals(parser, "roots_before")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    _add_storing(commands)
-    _add_reading(commands)
-    _add_changing(commands)
-    _add_keeping(commands)
-    _add_running(commands)
-    _add_registering(commands)
-    _add_hooking(commands)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, prog="mcp-offload")
+    for name, (help_text, add_arguments) in _COMMANDS.items():
+        if argv is not None and name not in argv:
+            commands.add_parser(name, help=help_text, add_help=False)
+            continue
+        epilog = _examples(name) + (f"\n\n{_variables()}" if name == "serve" else "")
+        command = commands.add_parser(name, help=help_text, description=DESCRIPTIONS[name], epilog=epilog)
+        add_arguments(command)
+        _add_globals(command, "roots_after")
     return parser
 
 
@@ -75,6 +83,10 @@ def _version() -> str:
 
 def _examples(command: str) -> str:
     return "examples:\n" + "\n".join(f"  {line}" for line in EXAMPLES[command])
+
+
+def _variables() -> str:
+    return "environment variables:\n" + "\n".join(f"  {n}\n      {m}" for n, m in VARIABLES.items())
 
 
 def _add_globals(parser: argparse.ArgumentParser, roots: str) -> None:
@@ -95,169 +107,161 @@ def _add_globals(parser: argparse.ArgumentParser, roots: str) -> None:
     group.add_argument("-v", "--verbose", action="store_true", default=unset, help="log to standard error")
 
 
-def _command(commands: _Commands, name: str, help_text: str, more: str = "") -> argparse.ArgumentParser:
-    description = DESCRIPTIONS[name]
-    epilog = _examples(name) + (f"\n\n{more}" if more else "")
-    return commands.add_parser(name, help=help_text, description=description, epilog=epilog)
-
-
-def _add_storing(commands: _Commands) -> None:
-    store = _command(commands, "store", "store a file, directory, glob or standard input")
-    store.add_argument("source", metavar="PATH", help="file, directory or glob; - for standard input")
-    store.add_argument("--name", help="display name; for standard input, its extension tells the language")
-    store.add_argument("--kind", choices=KINDS, help="default: told from name and content")
-    store.add_argument("--language", help="default: told from name and content")
-    _add_globals(store, "roots_after")
-
-
 def _add_max_tokens(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--max-tokens", type=_count, default=0, metavar="N", help="o200k tokens to print; default 0, all"
     )
 
 
-def _add_reading(commands: _Commands) -> None:
-    outline = _command(commands, "outline", "list the symbols of an artifact")
-    outline.add_argument("handle", metavar="H", help="handle or path, with or without a symbol")
-    _add_max_tokens(outline)
-    _add_globals(outline, "roots_after")
-
-    read = _command(commands, "read", "print what handles name")
-    read.add_argument("handles", metavar="H", nargs="+", help="handle or path")
-    read.add_argument("--raw", action="store_true", help="the text alone, byte for byte; no header line")
-    _add_max_tokens(read)
-    _add_globals(read, "roots_after")
-
-    query = _command(commands, "query", "ask JSON, JSON lines, CSV or Parquet for rows")
-    add_query_options(query)
-    _add_max_tokens(query)
-    _add_globals(query, "roots_after")
-
-    search = _command(commands, "search", "find lines, or symbols by name")
-    search.add_argument("pattern", metavar="PATTERN", help="regular expression in RE2's syntax")
-    search.add_argument("handles", metavar="H", nargs="*", help="where to search; default: everywhere")
-    search.add_argument("--literal", action="store_true", help="PATTERN is plain text")
-    search.add_argument("-i", "--ignore-case", action="store_true", help="upper and lower case alike")
-    search.add_argument("--symbols", action="store_true", help="find symbols whose name holds PATTERN")
-    search.add_argument("--limit", type=_count, default=0, metavar="N", help="most hits; default 0, all")
-    _add_max_tokens(search)
-    _add_globals(search, "roots_after")
-
-    diff = _command(commands, "diff", "compare versions, artifacts, or a snapshot with its file")
-    diff.add_argument("before", metavar="A", help="handle or path")
-    diff.add_argument("after", metavar="B", nargs="?", help="default: the file on disk or newest version")
-    _add_max_tokens(diff)
-    _add_globals(diff, "roots_after")
+def _add_nothing(parser: argparse.ArgumentParser) -> None:
+    """For a command that takes the options of every command alone."""
 
 
-def _add_changing(commands: _Commands) -> None:
-    edit = _command(commands, "edit", "replace, or insert beside, what a handle names")
-    edit.add_argument("handle", metavar="H", help="handle of a symbol or of lines")
-    edit.add_argument(
+def _add_store(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("source", metavar="PATH", help="file, directory or glob; - for standard input")
+    parser.add_argument("--name", help="display name; for standard input, its extension tells the language")
+    parser.add_argument("--kind", choices=KINDS, help="default: told from name and content")
+    parser.add_argument("--language", help="default: told from name and content")
+
+
+def _add_outline(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("handle", metavar="H", help="handle or path, with or without a symbol")
+    _add_max_tokens(parser)
+
+
+def _add_read(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("handles", metavar="H", nargs="+", help="handle or path")
+    parser.add_argument("--raw", action="store_true", help="the text alone, byte for byte; no header line")
+    _add_max_tokens(parser)
+
+
+def _add_query(parser: argparse.ArgumentParser) -> None:
+    from mcp_offload.cli.query_options import add_query_options
+
+    add_query_options(parser)
+    _add_max_tokens(parser)
+
+
+def _add_search(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("pattern", metavar="PATTERN", help="regular expression in RE2's syntax")
+    parser.add_argument("handles", metavar="H", nargs="*", help="where to search; default: everywhere")
+    parser.add_argument("--literal", action="store_true", help="PATTERN is plain text")
+    parser.add_argument("-i", "--ignore-case", action="store_true", help="upper and lower case alike")
+    parser.add_argument("--symbols", action="store_true", help="find symbols whose name holds PATTERN")
+    parser.add_argument("--limit", type=_count, default=0, metavar="N", help="most hits; default 0, all")
+    _add_max_tokens(parser)
+
+
+def _add_diff(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("before", metavar="A", help="handle or path")
+    parser.add_argument("after", metavar="B", nargs="?", help="default: the file on disk or newest version")
+    _add_max_tokens(parser)
+
+
+def _add_edit(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("handle", metavar="H", help="handle of a symbol or of lines")
+    parser.add_argument(
         "--from", dest="source", default="-", metavar="FILE", help="the new text; default -, standard input"
     )
-    where = edit.add_mutually_exclusive_group()
+    where = parser.add_mutually_exclusive_group()
     for op, meaning in (("replace", "the default"), ("before", "insert before"), ("after", "insert after")):
         where.add_argument(f"--{op}", dest="op", action="store_const", const=op, help=meaning)
-    edit.add_argument("--no-write", action="store_true", help="make a new version; leave the file alone")
-    edit.set_defaults(op="replace")
-    _add_globals(edit, "roots_after")
-
-    export = _command(commands, "export", "write stored bytes to a file")
-    export.add_argument("handle", metavar="H")
-    export.add_argument("path", metavar="PATH", help="file to write, inside an allowed root")
-    export.add_argument("--force", action="store_true", help="replace an existing file")
-    _add_globals(export, "roots_after")
+    parser.add_argument("--no-write", action="store_true", help="make a new version; leave the file alone")
+    parser.set_defaults(op="replace")
 
 
-def _add_keeping(commands: _Commands) -> None:
-    listing = _command(commands, "list", "list what is stored")
-    listing.add_argument("name", metavar="TEXT", nargs="?", help="only names that hold TEXT")
-    listing.add_argument("--kind", choices=KINDS, help="only this kind")
-    listing.add_argument("--limit", type=_count, default=0, metavar="N", help="default 0, all")
-    _add_globals(listing, "roots_after")
-    for name, help_text in (
-        ("release", "give up stored bytes now"),
-        ("pin", "keep artifacts from eviction and expiry"),
-        ("unpin", "let pinned artifacts be evicted and expire again"),
-    ):
-        parser = _command(commands, name, help_text)
-        parser.add_argument("handles", metavar="H", nargs="+")
-        _add_globals(parser, "roots_after")
-    purge = _command(commands, "purge", "remove everything stored in this workspace")
-    purge.add_argument("--all", action="store_true", help="in every workspace of the store")
-    purge.add_argument("-y", "--yes", action="store_true", help="do not ask, even at a terminal")
-    _add_globals(purge, "roots_after")
-    for name, help_text in (
-        ("gc", "remove what expired and sweep leftovers"),
-        ("stats", "tell what the store holds and promises"),
-    ):
-        _add_globals(_command(commands, name, help_text), "roots_after")
-    lease = _command(commands, "lease", "tell what a session was sent, and report on its context")
-    add_lease(lease)
-    _add_globals(lease, "roots_after")
+def _add_export(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("handle", metavar="H")
+    parser.add_argument("path", metavar="PATH", help="file to write, inside an allowed root")
+    parser.add_argument("--force", action="store_true", help="replace an existing file")
 
 
-def _add_running(commands: _Commands) -> None:
-    variables = "environment variables:\n" + "\n".join(f"  {n}\n      {m}" for n, m in VARIABLES.items())
-    serve = _command(commands, "serve", "speak MCP on standard input and output", variables)
-    serve.add_argument("--tools", choices=("default", "all"), help="which tools to list")
-    add_serve_options(serve)
-    add_allow_run(serve)
-    add_lease_options(serve)
-    _add_globals(serve, "roots_after")
-    wrap = _command(commands, "wrap", "stand in front of another MCP server; its large results are stored")
-    add_wrap_options(wrap)
-    add_lease_options(wrap)
-    _add_globals(wrap, "roots_after")
-    run = _command(commands, "run", "run a command, store what it prints and print the digest of that")
-    add_run_options(run)
-    _add_globals(run, "roots_after")
-    for name, help_text in (
-        ("doctor", "check the installation and say what to fix"),
-        ("demo", "walk a real debugging task and print what it cost"),
-    ):
-        _add_globals(_command(commands, name, help_text), "roots_after")
-    completion = _command(commands, "completion", "print a completion script")
-    completion.add_argument("shell", choices=SHELLS)
-    _add_globals(completion, "roots_after")
+def _add_list(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="TEXT", nargs="?", help="only names that hold TEXT")
+    parser.add_argument("--kind", choices=KINDS, help="only this kind")
+    parser.add_argument("--limit", type=_count, default=0, metavar="N", help="default 0, all")
 
 
-def _add_hooking(commands: _Commands) -> None:
-    """Both are carried out before this parser is loaded; it tells what they are."""
-    hook = _command(commands, "hook", "answer an event of an agent client; stands in its configuration")
-    hook.add_argument("client", metavar="CLIENT", help="a client that install --hooks sets up")
-    hook.add_argument("event", metavar="EVENT", help="the client's name for it")
-    _add_globals(hook, "roots_after")
-    capture = _command(commands, "capture", "pass short output through; of long output show the digest")
-    capture.add_argument("--name", help="display name")
-    capture.add_argument("--spool", action="store_true", help="where storing fails, leave it to another hook")
-    _add_globals(capture, "roots_after")
+def _add_handles(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("handles", metavar="H", nargs="+")
 
 
-def _add_registering(commands: _Commands) -> None:
-    for name, help_text in (
-        ("install", "register the server with agent clients"),
-        ("uninstall", "take the server out of agent clients"),
-        ("status", "tell which agent clients start the server"),
-    ):
-        parser = _command(commands, name, help_text)
-        some = "*" if name == "status" else "+"
-        parser.add_argument("clients", metavar="CLIENT", nargs=some, help="a name that status lists")
-        if name != "status":
-            parser.add_argument("--scope", choices=SCOPES, help="default: user")
-            parser.add_argument("--dry-run", action="store_true", help="show the diff; write nothing")
-            what = "have its other servers wrapped, too" if name == "install" else "undo the wrapping alone"
-            parser.add_argument("--wrap", action="store_true", help=what)
-        if name == "install":
-            parser.add_argument("--print", action="store_true", dest="snippet", help="print the entry alone")
-            parser.add_argument(
-                "--approve-reads", action="store_true", help="let tools that only read run without asking"
-            )
-            parser.add_argument(
-                "--hooks", action="store_true", help="have long output of its commands offloaded, too"
-            )
-        _add_globals(parser, "roots_after")
+def _add_purge(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--all", action="store_true", help="in every workspace of the store")
+    parser.add_argument("-y", "--yes", action="store_true", help="do not ask, even at a terminal")
+
+
+def _add_lease(parser: argparse.ArgumentParser) -> None:
+    from mcp_offload.cli.lease_options import add_lease
+
+    add_lease(parser)
+
+
+def _add_serve(parser: argparse.ArgumentParser) -> None:
+    from mcp_offload.cli.lease_options import add_lease_options
+    from mcp_offload.cli.run_options import add_allow_run
+    from mcp_offload.cli.serve_options import add_serve_options
+
+    parser.add_argument("--tools", choices=("default", "all"), help="which tools to list")
+    add_serve_options(parser)
+    add_allow_run(parser)
+    add_lease_options(parser)
+
+
+def _add_wrap(parser: argparse.ArgumentParser) -> None:
+    from mcp_offload.cli.lease_options import add_lease_options
+    from mcp_offload.cli.wrap_options import add_wrap_options
+
+    add_wrap_options(parser)
+    add_lease_options(parser)
+
+
+def _add_run(parser: argparse.ArgumentParser) -> None:
+    from mcp_offload.cli.run_options import add_run_options
+
+    add_run_options(parser)
+
+
+def _add_completion(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("shell", choices=SHELLS)
+
+
+def _add_status(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("clients", metavar="CLIENT", nargs="*", help="a name that status lists")
+
+
+def _add_install(parser: argparse.ArgumentParser) -> None:
+    _add_registration(parser, "have its other servers wrapped, too")
+    parser.add_argument("--print", action="store_true", dest="snippet", help="print the entry alone")
+    parser.add_argument(
+        "--approve-reads", action="store_true", help="let tools that only read run without asking"
+    )
+    parser.add_argument(
+        "--hooks", action="store_true", help="have long output of its commands offloaded, too"
+    )
+
+
+def _add_uninstall(parser: argparse.ArgumentParser) -> None:
+    _add_registration(parser, "undo the wrapping alone")
+
+
+def _add_registration(parser: argparse.ArgumentParser, wrapping: str) -> None:
+    """What install and uninstall share; ``wrapping``: what --wrap does."""
+    parser.add_argument("clients", metavar="CLIENT", nargs="+", help="a name that status lists")
+    parser.add_argument("--scope", choices=SCOPES, help="default: user")
+    parser.add_argument("--dry-run", action="store_true", help="show the diff; write nothing")
+    parser.add_argument("--wrap", action="store_true", help=wrapping)
+
+
+def _add_hook(parser: argparse.ArgumentParser) -> None:
+    """It is carried out before this parser is loaded, as capture is; the parser tells what they are."""
+    parser.add_argument("client", metavar="CLIENT", help="a client that install --hooks sets up")
+    parser.add_argument("event", metavar="EVENT", help="the client's name for it")
+
+
+def _add_capture(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--name", help="display name")
+    parser.add_argument("--spool", action="store_true", help="where storing fails, leave it to another hook")
 
 
 def _count(text: str) -> int:
@@ -265,3 +269,35 @@ def _count(text: str) -> int:
     if number < 0:
         raise argparse.ArgumentTypeError(f"must not be negative: {text}")
     return number
+
+
+_COMMANDS: Final[dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]]] = {
+    "store": ("store a file, directory, glob or standard input", _add_store),
+    "outline": ("list the symbols of an artifact", _add_outline),
+    "read": ("print what handles name", _add_read),
+    "query": ("ask JSON, JSON lines, CSV or Parquet for rows", _add_query),
+    "search": ("find lines, or symbols by name", _add_search),
+    "diff": ("compare versions, artifacts, or a snapshot with its file", _add_diff),
+    "edit": ("replace, or insert beside, what a handle names", _add_edit),
+    "export": ("write stored bytes to a file", _add_export),
+    "list": ("list what is stored", _add_list),
+    "release": ("give up stored bytes now", _add_handles),
+    "pin": ("keep artifacts from eviction and expiry", _add_handles),
+    "unpin": ("let pinned artifacts be evicted and expire again", _add_handles),
+    "purge": ("remove everything stored in this workspace", _add_purge),
+    "gc": ("remove what expired and sweep leftovers", _add_nothing),
+    "stats": ("tell what the store holds and promises", _add_nothing),
+    "lease": ("tell what a session was sent, and report on its context", _add_lease),
+    "serve": ("speak MCP on standard input and output", _add_serve),
+    "wrap": ("stand in front of another MCP server; its large results are stored", _add_wrap),
+    "run": ("run a command, store what it prints and print the digest of that", _add_run),
+    "doctor": ("check the installation and say what to fix", _add_nothing),
+    "demo": ("walk a real debugging task and print what it cost", _add_nothing),
+    "completion": ("print a completion script", _add_completion),
+    "install": ("register the server with agent clients", _add_install),
+    "uninstall": ("take the server out of agent clients", _add_uninstall),
+    "status": ("tell which agent clients start the server", _add_status),
+    "hook": ("answer an event of an agent client; stands in its configuration", _add_hook),
+    "capture": ("pass short output through; of long output show the digest", _add_capture),
+}
+"""What each command is for and what adds its arguments, in the order of the help."""

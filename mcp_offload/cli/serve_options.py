@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 from dataclasses import replace
-from urllib.parse import urlsplit
 
 from mcp_offload.errors import SettingsError
 from mcp_offload.settings import HttpSettings, OAuthSettings, Settings
@@ -103,6 +102,8 @@ def _oauth(args: argparse.Namespace, host: str, port: int) -> OAuthSettings | No
         if args.oauth_resource or args.oauth_audience or args.oauth_scope:
             raise SettingsError("--oauth-resource, --oauth-audience and --oauth-scope need --oauth-issuer.")
         return None
+    from urllib.parse import urlsplit
+
     from mcp_offload.wire.admission import WILDCARD_HOSTS, is_secure
 
     if args.oauth_resource is None and (port == 0 or host in WILDCARD_HOSTS):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import logging
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
@@ -15,8 +14,6 @@ from mcp_offload.wire.link import Link
 if TYPE_CHECKING:
     from mcp_offload.parsing import ParserWorker
     from mcp_offload.service import OffloadService
-
-_log = logging.getLogger(__name__)
 
 
 class StdioBackend:
@@ -32,8 +29,10 @@ class StdioBackend:
         """Load everything, then serve until the link closes. A crash is logged, with its traceback."""
         try:
             self._run(link)
-        except Exception:  # noqa: BLE001 - whatever it was, the front ends the process and says so
-            _log.exception("the server crashed")
+        except Exception:  # whatever it was, the front ends the process and says so
+            import logging  # the front does without it until something goes wrong
+
+            logging.getLogger(__name__).exception("the server crashed")
 
     def _run(self, link: Link) -> None:
         # Loading makes a hundred thousand long-lived objects; collecting them in between only costs time.

@@ -19,14 +19,12 @@ from mcp_offload import lease as ledger
 from mcp_offload.errors import InvalidArgumentError
 from mcp_offload.lease import ContextSource, Delivery, Grant, LeaseState, Report, Terms
 from mcp_offload.models import LeaseResult
+from mcp_offload.service.names import NAMED, session_name
 from mcp_offload.settings import LeaseSettings, Settings
 from mcp_offload.store import Ledger, NewContent, Posting, Use
 
 IDLE_SECONDS = 1_800.0
 """Silence after which an unnamed session counts as a new one, unless its lease is hard."""
-
-NAMED = "session:"
-MOST_NAME_CHARS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,17 +211,6 @@ def lease_settings(
 ) -> LeaseSettings:
     """The settings of the first name that has any, else the default."""
     return next((named[name] for name in names if name in named), default)
-
-
-def session_name(name: str) -> str:
-    """The session of a name that a client, an operator or the gateway gave.
-
-    Raises:
-        InvalidArgumentError: it is empty, too long or not printable.
-    """
-    if not (0 < len(name) <= MOST_NAME_CHARS and name.isprintable()):
-        raise InvalidArgumentError(f"A session's name has 1 to {MOST_NAME_CHARS} printable characters.")
-    return f"{NAMED}{name}"
 
 
 def _exact(text: str) -> int:

@@ -11,7 +11,7 @@ from starlette.requests import Request
 
 from mcp_offload.errors import InvalidArgumentError
 from mcp_offload.lease import ContextEvent, Report
-from mcp_offload.service.leases import NAMED, session_name
+from mcp_offload.service.names import NAMED, session_name
 from mcp_offload.wire.canned import CLIENT_KEY
 from mcp_offload.wire.messages import as_object
 

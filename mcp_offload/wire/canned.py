@@ -8,8 +8,7 @@ refuses it itself. Standard library only.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from typing import Final, Literal, cast
+from typing import Final, Literal, NamedTuple, cast
 
 from mcp_offload.wire.messages import JsonObject, Message, as_object, as_request_id
 
@@ -24,8 +23,7 @@ Era = Literal["handshake", "envelope"]
 _CAPABILITIES: Final = ("experimental", "extensions", "sampling", "elicitation", "roots", "tasks")
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(NamedTuple):
     """Recorded results of one tool profile.
 
     Attributes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
@@ -12,8 +11,6 @@ from mcp_offload.errors import StoreError
 
 if TYPE_CHECKING:
     from mcp_offload.service import OffloadService
-
-_log = logging.getLogger(__name__)
 
 # Long enough after the first call that the first calls are not slowed down.
 COLLECT_AFTER_SECONDS: Final = 20.0
@@ -59,7 +56,7 @@ class LazyService:
             try:
                 service.leases.settle()
             except StoreError as exc:
-                _log.warning("what was delivered could not be counted: %s", exc)
+                _warn("what was delivered could not be counted", exc)
 
     def close(self) -> None:
         """Close the service where it is open: its processes end, and its store is left clean."""
@@ -70,4 +67,10 @@ def _collect(service: OffloadService) -> None:
     try:
         service.gc()
     except StoreError as exc:
-        _log.warning("the store was not tidied: %s", exc)
+        _warn("the store was not tidied", exc)
+
+
+def _warn(what: str, exc: StoreError) -> None:
+    import logging  # the front, which makes a service without opening it, starts without
+
+    logging.getLogger(__name__).warning("%s: %s", what, exc)

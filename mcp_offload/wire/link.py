@@ -5,7 +5,6 @@ Standard library only: the front uses it while the SDK is still being loaded.
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -15,8 +14,6 @@ from mcp_offload.wire.messages import JsonObject, Message, RequestId, encode
 from mcp_offload.wire.outbox import Outbox
 
 FULL_BYTES: Final = 32 << 20
-
-_log = logging.getLogger(__name__)
 
 
 class Inbox:
@@ -124,7 +121,10 @@ class Link:
         if not late:
             self.outbox.put(line)
         elif error and not self._closed:
-            _log.error("the SDK refused a %s that was already answered: %s", method, line.decode().strip())
+            import logging  # takes longer to load than the rest of the front
+
+            log = logging.getLogger(__name__)
+            log.error("the SDK refused a %s that was already answered: %s", method, line.decode().strip())
 
     def settle(self, request_id: RequestId) -> None:
         """Note that a request ended without an answer."""

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
-from typing import Final, NoReturn, cast
+from typing import Final, NamedTuple, NoReturn, cast
 
 from mcp_offload.wire.scrub import replace_surrogates
 
@@ -28,8 +27,7 @@ _BOM: Final = b"\xef\xbb\xbf"
 _SURROGATE_ESCAPE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(NamedTuple):
     """A well-formed request, notification or response.
 
     Attributes:
@@ -55,8 +53,7 @@ class Message:
         return cast("JsonObject", self.body.get("params") or {})
 
 
-@dataclass(frozen=True, slots=True)
-class Rejected:
+class Rejected(NamedTuple):
     """A line that goes no further. ``answer`` is the error to send, None where nobody asked."""
 
     reason: str

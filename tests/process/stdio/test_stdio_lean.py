@@ -14,6 +14,16 @@ from tests.process.stdio.rig import Rig, server_command
 pytestmark = pytest.mark.process
 
 HEAVY = ("tree_sitter", "charset_normalizer", "pathspec", "toktok", "re2", "mcp_offload.digest.table")
+BEFORE_THE_ANSWER = {
+    *("mcp_offload", "__main__", "cli", "paths", "server", "service", "wire"),
+    *("cli.console", "cli.environment", "cli.examples", "cli.identity", "cli.lease_options", "cli.main"),
+    *("cli.parser", "cli.run_options", "cli.serve_options", "cli.settings_from", "errors", "paths.workspace"),
+    *("server.stdio", "service.names", "settings", "wire.canned", "wire.front", "wire.lazy", "wire.lines"),
+    *("wire.link", "wire.messages", "wire.outbox", "wire.scrub"),
+}
+"""What a server loads of ours before it answers; each of these takes from that answer's time."""
+SLOW = ("logging", "shutil", "tempfile", "pathlib", "urllib", "importlib.resources", "asyncio", "subprocess")
+"""Parts of the standard library that take long to load and that no answer needs."""
 SOURCE = "def f():\n    return 1\n\n\nclass A:\n    def m(self):\n        return 2\n"
 LARGE_LOG = b"2026-11-03T12:00:00Z INFO worker-1 nothing to see\n" * (AT_ONCE_BYTES // 50 + 1)
 
@@ -34,6 +44,28 @@ def _started(folder: Path) -> Rig:
     )
     command = server_command(folder)
     return Rig([sys.executable, "-c", code, *command[3:]], folder / "work")
+
+
+def test_little_is_loaded_before_the_first_answer(tmp_path: Path) -> None:
+    code = (
+        "import sys\n"
+        "from mcp_offload.__main__ import main\n"
+        "import mcp_offload.wire.front as front\n"
+        "run = front.Front.run\n"
+        "def told(self):\n"
+        "    print('loaded:', *sys.modules, file=sys.stderr, flush=True)\n"
+        "    return run(self)\n"
+        "front.Front.run = told\n"
+        "sys.exit(main())\n"
+    )
+    with Rig([sys.executable, "-c", code, *server_command(tmp_path)[3:]], tmp_path / "work") as rig:
+        rig.greet()
+        told = _loaded(rig)
+    loaded = told.split("loaded: ", 1)[1].split()
+    ours = {name.removeprefix("mcp_offload.") for name in loaded if name.startswith("mcp_offload")}
+    assert sorted(ours - BEFORE_THE_ANSWER) == []
+    assert "wire.front" in ours
+    assert [name for name in SLOW if name in loaded] == []
 
 
 def _loaded(rig: Rig) -> str:
