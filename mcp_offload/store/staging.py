@@ -6,6 +6,7 @@ import os
 import queue
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import Final
@@ -20,7 +21,8 @@ from mcp_offload.store.staged import Staged, Tally
 
 _PIECE_BYTES: Final = MIB
 _PIECES_AHEAD: Final = 4
-_HELPER_FROM_BYTES: Final = MIB // 2
+# Below, waking another thread and waiting for the interpreter take longer than the hash does.
+_HELPER_FROM_BYTES: Final = 8 * MIB
 _ASK_AGAIN_BYTES: Final = 256 * MIB
 _ROOM_EVERY_BYTES: Final = 16 * MIB
 _ADVANCE_SECONDS: Final = 0.05
@@ -37,6 +39,27 @@ def _pieces(chunks: Iterable[bytes]) -> Iterator[bytes]:
         else:
             for start in range(0, len(chunk), _PIECE_BYTES):
                 yield bytes(chunk[start : start + _PIECE_BYTES])
+
+
+class Buffers:
+    """Memory that content passes through, kept for the next: fresh memory costs more than the hash.
+
+    Thread-safe.
+    """
+
+    def __init__(self) -> None:
+        self._free: deque[bytearray] = deque(maxlen=1)
+
+    def take(self) -> bytearray:
+        """One buffer of a piece's size."""
+        try:
+            return self._free.pop()
+        except IndexError:
+            return bytearray(_PIECE_BYTES)
+
+    def give_back(self, buffer: bytearray) -> None:
+        """Nobody uses it any more."""
+        self._free.append(buffer)
 
 
 class _Helper:
@@ -102,7 +125,9 @@ class Stager:
         make_room: MakeRoom,
         monitor: Monitor,
         total_bytes: int | None,
+        buffers: Buffers,
     ) -> None:
+        self._buffers = buffers
         self._config = config
         self._blobs = blobs
         self._make_room = make_room
@@ -130,6 +155,9 @@ class Stager:
     def file(self, source_fd: int) -> Staged:
         """Stage what a descriptor gives from its present position to its end."""
         try:
+            if self._left_bytes() > INLINE_MAX_BYTES:
+                self._copy(source_fd)
+                return self._finish(None if self._fd >= 0 else b"")
             head = self._read(source_fd)
             while len(head) <= INLINE_MAX_BYTES and (more := self._read(source_fd)):
                 head += more
@@ -150,20 +178,20 @@ class Stager:
         return os.read(source_fd, min(_PIECE_BYTES, max(left_bytes, INLINE_MAX_BYTES) + 1))
 
     def _copy(self, source_fd: int) -> None:
-        """Take in all that comes, in buffers that are used again: new memory costs more than the hash."""
-        buffers = [bytearray(_PIECE_BYTES) for _ in range(_PIECES_AHEAD)]
-        while True:
-            buffer = buffers.pop() if buffers else self._freed()
-            size_bytes = os.readv(source_fd, [buffer])
-            if size_bytes == 0:
-                return
+        """Take in all that comes, in buffers that are used again."""
+        taken, buffer = 1, self._buffers.take()
+        while size_bytes := os.readv(source_fd, [buffer]):
             self._put(memoryview(buffer)[:size_bytes])
             if self._helper is None:
-                buffers.append(buffer)
+                continue  # done with
+            if taken < _PIECES_AHEAD:
+                taken, buffer = taken + 1, bytearray(_PIECE_BYTES)
+            else:
+                buffer = self._freed(self._helper)
+        self._buffers.give_back(buffer)
 
-    def _freed(self) -> bytearray:
-        assert self._helper is not None
-        buffer = self._helper.free.get().obj
+    def _freed(self, helper: _Helper) -> bytearray:
+        buffer = helper.free.get().obj
         assert isinstance(buffer, bytearray)
         return buffer
 

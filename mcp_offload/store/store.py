@@ -32,7 +32,7 @@ from mcp_offload.store.reader import BlobReader
 from mcp_offload.store.schema import STEPS
 from mcp_offload.store.sql import Database
 from mcp_offload.store.staged import Staged
-from mcp_offload.store.staging import Stager
+from mcp_offload.store.staging import Buffers, Stager
 
 if TYPE_CHECKING:
     from mcp_offload.models import GcResult
@@ -48,6 +48,7 @@ class Store:
     def __init__(self, access: Access) -> None:
         self._access = access
         self._ledger = Ledger(access)
+        self._buffers = Buffers()
 
     @classmethod
     def open(cls, config: StoreConfig) -> Store:
@@ -103,8 +104,8 @@ class Store:
 
     def _stager(self, monitor: Monitor | None, total_bytes: int | None) -> Stager:
         access = self._access
-        blobs = access.current().blobs
-        return Stager(access.config, blobs, access.make_room, monitor or SilentMonitor(), total_bytes)
+        blobs, listener = access.current().blobs, monitor or SilentMonitor()
+        return Stager(access.config, blobs, access.make_room, listener, total_bytes, self._buffers)
 
     def commit(self, workspace: str, puts: Sequence[NewVersion]) -> list_[tuple[Artifact, Version, bool]]:
         """Acknowledge staged content: all of it in one transaction, or nothing.

@@ -29,6 +29,7 @@ def sample(size_bytes: int) -> bytes:
 def helped(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Hash large content in a second thread, as on an idle machine, or not, as on a busy one."""
     monkeypatch.setattr(staging_module, "_core_is_free", lambda: request.param)
+    monkeypatch.setattr(staging_module, "_HELPER_FROM_BYTES", MIB // 2)
 
 
 @pytest.mark.usefixtures("helped")
@@ -48,13 +49,49 @@ def test_a_stream_is_hashed_and_counted_however_it_is_cut(store: Store, size_byt
 
 @pytest.mark.usefixtures("helped")
 @pytest.mark.parametrize("size_bytes", SIZES)
-def test_a_descriptor_gives_the_same_as_a_stream(store: Store, tmp_path: Path, size_bytes: int) -> None:
+@pytest.mark.parametrize("expected", [None, 0, 100_000, 3 * MIB + 17], ids=str)
+def test_a_descriptor_gives_the_same_as_a_stream(
+    store: Store, tmp_path: Path, size_bytes: int, expected: int | None
+) -> None:
     data = sample(size_bytes)
     (tmp_path / "source").write_bytes(data)
-    with open(tmp_path / "source", "rb") as source, store.stage_file(source.fileno()) as staged:
-        assert staged.blake3 == blake3(data).hexdigest()
-        assert staged.newlines == data.count(b"\n")
-        assert staged.read(0, size_bytes) == data
+    for _ in range(2):  # the second pass uses the memory of the first
+        with (
+            open(tmp_path / "source", "rb") as source,
+            store.stage_file(source.fileno(), total_bytes=expected) as staged,
+        ):
+            assert staged.blake3 == blake3(data).hexdigest()
+            assert staged.newlines == data.count(b"\n")
+            assert staged.read(0, size_bytes) == data
+
+
+def test_a_file_of_known_size_passes_once_through_memory_that_is_there(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes: list[int] = []
+    readv = os.readv
+
+    def noted(fd: int, buffers: list[bytearray]) -> int:
+        sizes.append(readv(fd, buffers))
+        seen.add(id(buffers[0]))
+        return sizes[-1]
+
+    def refused(*_: object) -> bytes:
+        raise AssertionError("read into new memory")
+
+    monkeypatch.setattr(os, "readv", noted)
+    monkeypatch.setattr(os, "read", refused)
+    for number in range(2):
+        seen = set[int]()
+        sizes.clear()
+        (tmp_path / "source").write_bytes(sample(MIB - number))
+        with (
+            open(tmp_path / "source", "rb", buffering=0) as source,
+            store.stage_file(source.fileno(), total_bytes=MIB - number) as staged,
+        ):
+            assert staged.size_bytes == MIB - number
+        assert sizes == [MIB - number, 0]
+        assert len(seen) == 1
 
 
 def test_a_pipe_is_read_to_its_end(store: Store) -> None:
