@@ -47,6 +47,8 @@ _FORMS: Final[tuple[re.Pattern[str], ...]] = (
         r"^\s*(?:at )?(?P<file>(?:[A-Za-z]:)?[\w./\\+~@-]+\.\w{1,5}):(?P<line>\d+)(?::\d+)?(?:"
         r":in [`'](?P<function>.*)')?(?:[:\s]|$)"
     ),
+    re.compile(r"^\s*❯ (?:(?P<function>.+) )?(?P<file>[^\s:]+):(?P<line>\d+):\d+$"),
+    re.compile(r"^\s*\((?:in test file|from function .* in file) (?P<file>[^,]+), line (?P<line>\d+)\)?"),
     re.compile(r"^\s+(?P<file>(?:[A-Za-z]:)?[\w./\\+~@-]+\.go):(?P<line>\d+)(?: \+0x[0-9a-f]+)?"),
 )
 

@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any, Final
 
-from ..family import MAX_TESTS, FailureSet, Family, Findings, Group, clip
+from ..family import CUT, MAX_TESTS, FailureSet, Family, Findings, Group, clip
 from ..frames import whole
 from ..model import Failure, Lines, Verdict
 from .report import text_of
@@ -153,14 +153,14 @@ class GoJson:
         if not self._seen:
             return Findings()
         failures = sorted([*self._builds.items, *self._failures.values()], key=lambda f: f.log_line)
-        if failures:
-            verdict = Verdict.FAILED
-        elif self._open:
+        if self._open:
             verdict = Verdict.INCOMPLETE
+        elif failures:
+            verdict = Verdict.FAILED
         else:
             ran = self._counts["passed"] + self._counts["skipped"]
             verdict = Verdict.PASSED if ran else Verdict.UNKNOWN
-        notes = [f"no end seen of {len(self._open)} packages"] if self._open else []
+        notes = [f"{CUT}: no end seen of {len(self._open)} packages"] if self._open else []
         return Findings(
             tools=("go test -json",),
             failures=failures,

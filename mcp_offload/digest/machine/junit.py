@@ -8,7 +8,9 @@ from typing import Final
 from ..frames import locate
 from .report import Tally, first_line, int_of
 
-_FRAME: Final = re.compile(r"^\s*(?:at |#\d|File \"|/|[A-Za-z]:\\|\.{3} \d+ more|in .+:\d+$)")
+_FRAME: Final = re.compile(r"^\s*(?:at |#\d|File \"|/|[A-Za-z]:\\|\.{3} \d+ more|in .+:\d+$|\(in test file)")
+# Source: GoogleTest's XML output puts the place on the first line of a message.
+_PLACE: Final = re.compile(r"^(?:unknown file|\S+\.\w+:\d+)$")
 _VAGUE: Final = frozenset(("", "failed", "test failed", "failure", "error", "[no message]", "null"))
 _KINDS: Final = {"failure": "failed", "error": "error"}
 _PLAIN_TYPES: Final = re.compile(r"(?i)assert|failure|^failed$|^error$|^exception$")
@@ -17,6 +19,8 @@ _PLAIN_TYPES: Final = re.compile(r"(?i)assert|failure|^failed$|^error$|^exceptio
 def decisive(message: str, kind: str, body: str, name: str) -> str:
     """Choose the line that says most: the attribute, else the text's first line that is no frame."""
     head = first_line(message)
+    if _PLACE.match(head) and (rest := message.strip().partition("\n")[2].strip()):
+        head = first_line(rest)
     if head.lower() in _VAGUE or head == name:
         rows = [row.strip() for row in body.split("\n") if row.strip() and not _FRAME.match(row)]
         rows = [row for row in rows if not row.endswith(f"::{name}")] or rows

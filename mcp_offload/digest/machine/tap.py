@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ..family import MAX_TESTS, FailureSet, Family, Findings, Group, clip
+from ..family import CUT, MAX_TESTS, FailureSet, Family, Findings, Group, clip
 from ..frames import Frame, choose, frames, whole
 from ..model import Failure, Lines, Verdict
 
@@ -21,6 +21,10 @@ _PLACES: Final = (
     re.compile(r"^# +\((?:in test file|from function .* in file) (?P<file>[^,]+), line (?P<line>\d+)\)?"),
     re.compile(r"^#\s+at (?P<file>\S+) line (?P<line>\d+)\.$"),
 )
+# Source: bats and Test::Builder explain a failure in comments that are indented more than one space.
+_COMMENT: Final = re.compile(r"^# {3,}(?P<said>\S.*)$")
+_FAILED_TEST: Final = re.compile(r"^(?:Failed test\b|at \S+ line \d+\.$|Failed \(TODO\))")
+_TIMED: Final = re.compile(r"\s*# time=\S+")
 _LOOSE: Final = re.compile(r"\((?P<file>/?[\w./~@-]+\.\w{1,4})(?::(?P<line>\d+)(?::\d+)?)?\)")
 _META: Final = re.compile(r"^(?:#|at |[a-z_]+:(?:\s|$))")
 _KEY: Final = re.compile(r"^['\"]?[a-z]\w*['\"]?:(?:\s|$)")
@@ -37,6 +41,7 @@ class _Point:
     """A test point that is not ok, and the lines that explain it."""
 
     __slots__ = (
+        "comment",
         "depth",
         "end",
         "error",
@@ -48,7 +53,9 @@ class _Point:
         "loose",
         "name",
         "place",
+        "summary",
         "text",
+        "yaml",
     )
 
     def __init__(self, line: int, depth: int, name: str, text: str) -> None:
@@ -59,21 +66,22 @@ class _Point:
         self.text = text
         self.first = ""
         self.error = ""
+        self.comment: list[str] = []
         self.place: tuple[str, int | None] | None = None
         self.found: list[Frame] = []
         self.loose: list[Frame] = []
         self.fields: dict[str, str] = {}
         self.key = ""
+        self.summary = False  # it only says that points before it, which are deeper, failed
+        self.yaml = False
 
     def take(self, number: int, text: str) -> None:
         self.end = number
         body = text.strip()
         if body in ("---", "...", ""):
+            self.yaml = body == "---" or (self.yaml and not body)
             return
-        for form in _PLACES:
-            found = form.match(text)
-            if found and self.place is None:
-                self.place = (found["file"], whole(found["line"]))
+        self._place_or_comment(text[self.depth :] if text[self.depth : self.depth + 1] == "#" else text)
         field = _FIELD.match(text)
         if field:
             self.key = field["key"]
@@ -89,6 +97,15 @@ class _Point:
             self.first = f"{self.first} {body}".strip()
         if not self.error and _ERROR.match(body):
             self.error = body
+
+    def _place_or_comment(self, text: str) -> None:
+        for form in _PLACES:
+            if found := form.match(text):
+                self.place = self.place or (found["file"], whole(found["line"]))
+                return
+        said = _COMMENT.match(text)
+        if said and len(self.comment) < 3 and not _FAILED_TEST.match(said["said"]):
+            self.comment.append(said["said"])
 
     def where(self) -> tuple[str | None, int | None]:
         frame = choose(self.found) or choose(self.loose)
@@ -111,6 +128,7 @@ class _Point:
         if not said and fields.get("assertion"):
             said = f"assertion {fields['assertion']}"
         said = said or (self.error if _PLACE_ONLY.match(plain) or not plain else plain)
+        said = said or " ".join(self.comment)
         return f"{self.text}: {said}" if said and said not in self.text else self.text
 
 
@@ -134,6 +152,7 @@ class Tap:
         self._leaves = dict(self._counts)
         self._braced = False
         self._parents: list[tuple[_Point, int]] = []
+        self._children: list[int] = []  # depths of failing points since the last one that is less deep
 
     def feed(self, number: int, text: str) -> int:
         """Take a test point, a plan, a trailer, or a line that explains a failure."""
@@ -144,7 +163,7 @@ class Tap:
         if plan:
             self._note(number)
             if not plan["indent"]:
-                self._plan = whole(plan["number"])
+                self._plan = (self._plan or 0) + whole(plan["number"])
             return self._follow()
         if text.startswith("TAP version "):
             self._version = True
@@ -175,11 +194,11 @@ class Tap:
     def _explains(self, text: str) -> bool:
         """Lines of a failure: indented deeper than its point, or comments that are no new group."""
         assert self._point is not None
-        if not text.strip():
+        if not text.strip() or self._point.yaml:
             return True
-        if text.startswith("#"):
-            return text.startswith(("#   ", "# (")) or text.startswith("# Failed test")
         indent = len(text) - len(text.lstrip(" "))
+        if text[indent : indent + 1] == "#" and indent == self._point.depth:
+            return text.startswith(("#   ", "# (", "# Failed test"), indent)
         return indent > self._point.depth
 
     def _new_point(self, number: int, found: re.Match[str], text: str) -> int:
@@ -207,13 +226,23 @@ class Tap:
         if len(self._tests) < MAX_TESTS:
             self._tests[name] = word if word != "todo" else "skipped"
         if word == "failed":
-            point = _Point(number, depth, name, clip(text.strip(), 1000))
+            point = _Point(number, depth, name, clip(_TIMED.sub("", text.strip()).removesuffix(" {"), 1000))
             if brace:
                 self._parents.append((point, len(self._failures)))
                 return 2
+            summary = bool(self._children) and self._children[-1] > depth
+            self._outdent(depth)
+            self._children.append(depth)
+            point.summary = summary and not self._version
             self._point = point
             return _BLOCK_LINES
+        self._outdent(depth)
         return 0
+
+    def _outdent(self, depth: int) -> None:
+        """Forget failing points that belong to what ended before a point at ``depth``."""
+        while self._children and self._children[-1] > depth:
+            self._children.pop()
 
     def _end_parents(self, depth: int) -> None:
         """Close the suites in braces that are not around ``depth``; one that failed by itself is listed."""
@@ -225,7 +254,7 @@ class Tap:
 
     def _close(self) -> None:
         point, self._point = self._point, None
-        if point is None or point.fields.get("failureType", "") == "subtestsFailed":
+        if point is None or point.summary or point.fields.get("failureType", "") == "subtestsFailed":
             return
         file, line = point.where()
         block = Lines(point.line, point.end)
@@ -248,11 +277,14 @@ class Tap:
         found = Findings(("TAP",), self._failures.items, self._totals(), tests=self._tests)
         found.owned = [Lines(self._first, self._last)]
         found.unlisted = self._failures.unlisted
-        if failed:
-            found.verdict = Verdict.FAILED if self._bail is None else Verdict.ERROR
+        if self._bail is not None:
+            found.verdict = Verdict.ERROR
         elif self._plan is None or self._points < self._plan:
             found.verdict = Verdict.INCOMPLETE
-            found.notes.append(f"{self._points} of {self._plan or 'an unknown number of'} tests reported")
+            planned = self._plan or "an unknown number of"
+            found.notes.append(f"{CUT}: {self._points} of {planned} tests reported")
+        elif failed:
+            found.verdict = Verdict.FAILED
         else:
             found.verdict = Verdict.PASSED if self._points else Verdict.UNKNOWN
         return found

@@ -72,6 +72,7 @@ class GoText:
         self._ok = 0
         self._empty = 0
         self._bad_packages = 0
+        self._total = False  # "FAIL" alone: closes a package, and the run where it stands after the packages
         self._seconds = 0.0
         self._panic: _Test | None = None
         self._end = False
@@ -224,7 +225,7 @@ class GoText:
 
     def _closing(self, number: int, text: str) -> None:
         if text in {"FAIL", "PASS", "ok"}:
-            self._end, self._after = True, ""
+            self._end, self._after, self._total = True, "", text == "FAIL"
             self._last = number if self._start else self._last
             return
         found = _PACKAGE.match(text)
@@ -234,6 +235,8 @@ class GoText:
             return
         if self._open and not self._end and self._panic is None and self._died != number - 1:
             return  # printed by a test
+        if found["word"] != "FAIL" and self._package_failed and not self._end:
+            return  # printed by a test of a package that did not close with FAIL yet
         name, rest = found["name"], found["rest"].strip()
         self._touch(number)
         self._seconds += float(found["time"] or 0)
@@ -245,7 +248,7 @@ class GoText:
             self._ok += 1
         elif found["word"] == "FAIL":
             self._failed_package(number, name, rest)
-        self._package_start, self._package_failed, self._panic = 0, 0, None
+        self._package_start, self._package_failed, self._panic, self._total = 0, 0, None, False
         self._timeout = self._hung = ""
         self._open, self._current, self._after, self._end = {}, None, "", True
 
@@ -316,7 +319,10 @@ class GoText:
         counts["errors"] = len(self._loose) + len(build)
         if not self._verbose:
             counts = {key: value for key, value in counts.items() if key in {"failed", "errors"}}
+        # Source: cmd/go prints "FAIL" last where one of several packages failed (since Go 1.14).
+        several = len(self._sections) + self._empty > 1
         cut = bool(self._open) or (self._verbose and not self._end)
+        cut = cut or (self._bad_packages > 0 and several and not self._total)
         notes = [f"{self._ok} packages ok"] if self._ok and not self._verbose else []
         if cut:
             notes.append(CUT)
@@ -346,10 +352,10 @@ class GoText:
                 test.file, test.line = child.file, child.line
 
     def _verdict(self, bad: int, cut: bool) -> Verdict:
-        if bad or self._bad_packages:
-            return Verdict.FAILED
         if cut:
             return Verdict.INCOMPLETE
+        if bad or self._bad_packages:
+            return Verdict.FAILED
         return Verdict.PASSED if self._ok or self._counts["passed"] else Verdict.UNKNOWN
 
 

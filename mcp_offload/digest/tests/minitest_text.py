@@ -5,16 +5,19 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ..family import ALL, FailureSet, Family, Findings, Group
-from ..model import Lines, Verdict
+from ..family import ALL, CUT, MAX_FAILURES, FailureSet, Family, Findings, Group
+from ..model import Failure, Lines, Verdict
 from .counts import worst
 from .numbered import Item, Items
 
 _KIND: Final = re.compile(r"^(?: {1,4}\d+\) )?(?P<kind>Failure|Error|Skipped):$")
 _UNIT: Final = re.compile(
     r"^(?P<kind>Failure|Error|Omission|Pending): (?P<name>test[^(:]*\([\w:]+\))"
-    r"(?:: (?P<message>.*))?$"
+    r"(?:: (?P<message>.*)|:)?$"
 )
+_RULE: Final = re.compile(r"^={20,}$")
+# Source: Minitest's verbose reporter, while the run goes on.
+_GOING: Final = re.compile(r"^(?P<name>[\w:]+#\S+) = [\d.]+ s = (?P<mark>[EF])$")
 _SNIPPET: Final = re.compile(r"^ *(?:=> )?\d+: |^={20,}$")
 _NAME: Final = re.compile(
     r"^(?P<name>[\w:]+#\S.*?)(?: \[(?P<file>[^\]]+?):(?P<line>\d+)\])?(?P<colon>:?)"
@@ -48,6 +51,7 @@ class MinitestText:
         self._timed = False
         self._running = False
         self._printed: dict[str, int] = {}
+        self._going: list[tuple[int, str, str]] = []
 
     def feed(self, number: int, text: str) -> int:
         """Take a line; failure blocks are followed to the counts."""
@@ -73,9 +77,18 @@ class MinitestText:
             self._seconds += float(found["time"])
             self._timed = True
             return 4
-        elif self._items.open is not None:
-            self._detail(self._items.open, number, text)
+        else:
+            self._other(number, text)
         return ALL if self._items.open is not None else 0
+
+    def _other(self, number: int, text: str) -> None:
+        if self._items.open is not None:
+            if self._items.open.stack and _RULE.match(text):
+                self._items.open = None  # test-unit ends a block so; progress marks follow
+            else:
+                self._detail(self._items.open, number, text)
+        elif self._running and (found := _GOING.match(text)) and len(self._going) < MAX_FAILURES:
+            self._going.append((number, found["name"], "error" if found["mark"] == "E" else "failed"))
 
     def _begin(self, number: int, name: str) -> None:
         self._start = self._start or number
@@ -117,17 +130,20 @@ class MinitestText:
         if len(self._owned) < 500:
             self._owned.append(Lines(self._start, number))
         self._start, self._items.open, self._kind, self._timed = 0, None, "", False
-        self._running = False
+        self._running, self._going = False, []
+
+    @staticmethod
+    def _bad(counts: dict[str, int]) -> int:
+        return counts["failed"] + counts["errors"]
 
     def finish(self, last: int) -> Findings:
         """Totals summed over runs."""
         if self._running:
             self._verdicts.append(Verdict.INCOMPLETE)
             self._owned.append(Lines(self._start, max(self._start, self._last)))
-        elif self._printed and not self._totals:
+        elif self._printed and not self._totals and self._bad(self._printed) >= len(self._items.all):
             self._totals = self._printed
-            bad = self._printed["failed"] or self._printed["errors"]
-            self._verdicts.append(Verdict.FAILED if bad else Verdict.UNKNOWN)
+            self._verdicts.append(Verdict.FAILED if self._bad(self._printed) else Verdict.UNKNOWN)
             self._owned.append(Lines(self._start or last, max(self._start, self._last) or last))
         elif self._items.all and not self._totals:
             self._verdicts.append(Verdict.INCOMPLETE)
@@ -137,9 +153,14 @@ class MinitestText:
         failures = FailureSet()
         for item in self._items.all:
             failures.add(item.failure("minitest"), (item.start,))
+        for number, name, kind in self._going if not self._items.all else ():
+            block = Lines(number, number)
+            failures.add(Failure(name, kind, None, None, name, number, block, "minitest"))
         return Findings(
             ("minitest",), failures.items, self._totals, worst(self._verdicts), self._owned,
-            duration_seconds=round(self._seconds, 3), unlisted=self._items.unlisted,
+            notes=[CUT] if Verdict.INCOMPLETE in self._verdicts else [],
+            duration_seconds=round(self._seconds, 3) if self._totals else None,
+            unlisted=self._items.unlisted,
         )  # fmt: skip
 
 
@@ -152,6 +173,7 @@ FAMILY = Family(
         r"^\d+ (?:runs|tests), \d+ assertions, \d+ failures, \d+ errors",
         r"^Finished in [\d.]+(?:s| seconds)",
         r"^# Running:$",
+        r"^[\w:]+#\S+ = [\d.]+ s = (?:E|F)$",
     ),
     MinitestText,
 )

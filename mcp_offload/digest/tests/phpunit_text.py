@@ -14,6 +14,8 @@ _START: Final = re.compile(r"^PHPUnit (?P<version>\d+\.\d\S*) by Sebastian Bergm
 _LIST: Final = re.compile(r"^There (?:was|were) (?P<count>\d+) (?P<what>.*?)s?:$")
 _HEADER: Final = re.compile(r"^(?P<number>\d+)\) (?P<name>\S.*)$")
 _DOX: Final = re.compile(r"^ (?P<mark>[✔✘↩∅☢x]) (?P<name>\S.*?)(?: \[[\d.]+ ms\])?$")
+# Source: PHPUnit's testdox printer draws these before the lines of a failure.
+_BOX: Final = re.compile(r"^   [┐├│┊╵┴|] ?")
 _FRAME: Final = re.compile(r"^(?P<file>(?:/|[A-Za-z]:\\|[\w.-]+/)\S*?\.\w+):(?P<line>\d+)$")
 _OK: Final = re.compile(r"^OK \((?P<run>\d+) tests?, \d+ assertions?\)$")
 _COUNTS: Final = re.compile(r"^Tests: (?P<run>\d+), Assertions: \d+(?P<rest>(?:, [\w ]+: \d+)*)\.$")
@@ -75,7 +77,7 @@ class PhpunitText:
         elif found := _DOX.match(text):
             self._dox(number, found["mark"], found["name"])
         elif self._items.open is not None:
-            self._detail(self._items.open, number, text.removeprefix("   │").removeprefix(" "))
+            self._detail(self._items.open, number, _BOX.sub("", text).removeprefix(" "))
         elif not text:
             self._blank = number
         elif self._blank == number - 1 and not self._timed:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ..family import FailureSet, Family, Findings, Group
+from ..family import CUT, FailureSet, Family, Findings, Group
 from ..frames import whole
 from ..model import Lines, Verdict
 from .numbered import Item, Items
@@ -17,9 +17,12 @@ _FILE: Final = re.compile(
 _END: Final = re.compile(r"^Files=\d+, Tests=(?P<tests>\d+), +(?P<seconds>\d+) wallclock")
 _RESULT: Final = re.compile(r"^Result: (?P<word>PASS|FAIL|NOTESTS)$")
 # Source: Test::Builder's diagnostics; those of sub-tests are indented, "(TODO)" marks expected ones.
-_TEST: Final = re.compile(r"^#   Failed test(?: '(?P<name>.*)')?(?: at (?P<file>\S+) line (?P<line>\d+)\.)?$")
-_PLACE: Final = re.compile(r"^#   at (?P<file>\S+) line (?P<line>\d+)\.$")
+_TEST: Final = re.compile(
+    r"^ *#   Failed test(?: '(?P<name>.*)')?(?: at (?P<file>\S+) line (?P<line>\d+)\.)?$"
+)
+_PLACE: Final = re.compile(r"^ *#   at (?P<file>\S+) line (?P<line>\d+)\.$")
 _SKIPPED: Final = re.compile(r"^ok \d+.*# (?i:skip)\b")
+_SCRIPT: Final = re.compile(r"^\S+\.t \.+(?: .*)?$")
 
 
 class Prove:
@@ -33,6 +36,9 @@ class Prove:
         self._tests: int | None = None
         self._seconds: float | None = None
         self._word = ""
+        self._scripts = False
+        self._depth = 0
+        self._depths: list[int] = []
         self._first = 0
         self._last = 0
 
@@ -40,11 +46,16 @@ class Prove:
         """Read a failing test, or one line of the closing report."""
         self._first = self._first or number
         self._last = number
+        if _SCRIPT.match(text):
+            self._scripts = True
         if found := _TEST.match(text):
+            self._drop_summary()
+            self._depth = len(text) - len(text.lstrip(" "))
             item = self._items.begin(found["name"] or f"line {number}", number)
+            self._depths.append(self._depth)
             item.file, item.line = found["file"], whole(found["line"]) if found["line"] else None
             return 30
-        if self._items.open is not None and text.startswith("# ") and self._detail(number, text):
+        if self._items.open is not None and text.startswith("# ", self._depth) and self._detail(number, text):
             return 30
         self._items.open = None
         if _SKIPPED.match(text):
@@ -65,15 +76,23 @@ class Prove:
     def _detail(self, number: int, text: str) -> bool:
         """A line under a failing test; False at the end of what belongs to it."""
         item = self._items.open
-        if item is None or not text.startswith("#    "):
+        text_at = text[self._depth :]
+        if item is None or not text_at.startswith("#    "):
             place = _PLACE.match(text)
             if item is None or place is None or item.file is not None:
                 return False
             item.file, item.line = place["file"], whole(place["line"])
         else:
-            item.say(number, text[1:].strip())
+            item.say(number, text_at[1:].strip())
         item.end = number
         return True
+
+    def _drop_summary(self) -> None:
+        """Of a test that says nothing but that its sub-tests failed, these are listed."""
+        items, depths = self._items.all, self._depths
+        if len(items) > 1 and len(items) == len(depths) and not items[-1].message and depths[-2] > depths[-1]:
+            items.pop()
+            depths.pop()
 
     def _file(self, number: int, found: re.Match[str]) -> None:
         self._failed += int(found["failed"])
@@ -83,8 +102,9 @@ class Prove:
 
     def finish(self, last: int) -> Findings:
         """Totals from ``Files=``, verdict from ``Result:``; a file only where its tests do not explain it."""
+        self._drop_summary()
         if self._tests is None and not self._word:
-            return Findings()
+            return self._cut(last)
         failures = FailureSet()
         explained = len(self._items.all) == self._failed
         for item in self._items.all:
@@ -108,6 +128,16 @@ class Prove:
             unlisted=failures.unlisted + self._items.unlisted,
         )
 
+    def _cut(self, last: int) -> Findings:
+        """What is known of a run that began and has no closing report."""
+        if not self._scripts:
+            return Findings()
+        failures = FailureSet()
+        for item in self._items.all:
+            failures.add(item.failure("prove"), (item.start,))
+        owned = [Lines(self._first, last)]
+        return Findings(("prove",), failures.items, verdict=Verdict.INCOMPLETE, owned=owned, notes=[CUT])
+
 
 FAMILY = Family(
     "prove",
@@ -116,7 +146,8 @@ FAMILY = Family(
         r"\(Wstat: \d+",
         r"^Files=\d+, Tests=\d+",
         r"^Result: (?:PASS|FAIL|NOTESTS)$",
-        r"^#   Failed test\b",
+        r"^ *#   Failed test\b",
+        r"^\S+\.t \.+",
         r"^(?:not )?ok 1\b",
         r"^ok \d+.*# (?i:skip)",
     ),

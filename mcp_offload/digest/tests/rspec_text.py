@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ..family import ALL, FailureSet, Family, Findings, Group
-from ..model import Lines, Verdict
+from ..family import ALL, CUT, MAX_FAILURES, FailureSet, Family, Findings, Group
+from ..model import Failure, Lines, Verdict
 from .counts import seconds, worst
 from .numbered import Item, Items
 
@@ -25,6 +25,9 @@ _COUNTS: Final = re.compile(
     r"^(?P<run>\d+) examples?, (?P<failed>\d+) failures?(?:, (?P<skipped>\d+) pending)?"
     r"(?:, (?P<errors>\d+) errors? occurred outside of examples)?$"
 )
+# Source: RSpec's documentation formatter, while the run goes on.
+_GOING: Final = re.compile(r"^ +(?P<name>\S.*) \(FAILED - (?P<number>\d+)\)$")
+_CLOSE_BY: Final = 400
 _TIME: Final = re.compile(r"^Finished in (?P<time>.*?) ?(?:seconds?|minutes?)?(?: \(files took .*\))?$")
 
 
@@ -44,11 +47,13 @@ class RspecText:
         self._seconds = 0.0
         self._since = 0
         self._timed = False
+        self._going: list[tuple[int, str]] = []
 
     def feed(self, number: int, text: str) -> int:
         """Take a line; everything is wanted from the list of failures to the counts."""
         if text in {"Failures:", "Pending:"} or text.startswith("Pending: (Failures listed here"):
             self._section, self._next, self._items.open = text.split(":")[0], 1, None
+            self._going = []
             if self._section == "Failures":
                 del self._items.all[self._since :]  # an earlier list of this run was printed by an example
             self._touch(number)
@@ -58,6 +63,7 @@ class RspecText:
         elif found := _OUTSIDE.match(text):
             self._outside(number, found["what"], found["file"])
         elif text.startswith("Finished in "):
+            self._going = []
             self._section, self._items.open, self._timed = "", None, True
             self._touch(number)
             if found := _TIME.match(text):
@@ -71,9 +77,15 @@ class RspecText:
             self._items.begin(found["name"], number)
             self._code = False
             self._last = number
-        elif self._items.open is not None:
-            self._detail(self._items.open, number, text)
+        else:
+            self._other(number, text)
         return ALL if self._section or self._items.open or text.startswith("Finished in ") else 0
+
+    def _other(self, number: int, text: str) -> None:
+        if self._items.open is not None:
+            self._detail(self._items.open, number, text)
+        elif (found := _GOING.match(text)) and int(found["number"]) == len(self._going) + 1 <= MAX_FAILURES:
+            self._going.append((number, found["name"]))
 
     def _touch(self, number: int) -> None:
         self._start = self._start or number
@@ -134,12 +146,20 @@ class RspecText:
         if self._start and self._items.all:
             self._verdicts.append(Verdict.INCOMPLETE)
             self._owned.append(Lines(self._start, self._last))
+        going = self._going if self._going and last - self._going[-1][0] < _CLOSE_BY else []
+        if going:
+            self._verdicts.append(Verdict.INCOMPLETE)
+            self._owned.append(Lines(going[0][0], going[-1][0]))
         if not self._owned:
             return Findings()
         failures = FailureSet()
         for item in self._items.all:
             failures.add(item.failure("rspec"), (item.start,))
+        for number, name in going:
+            block = Lines(number, number)
+            failures.add(Failure(name, "failed", None, None, name, number, block, "rspec"))
         notes = ["no examples ran"] if Verdict.UNKNOWN in self._verdicts else []
+        notes += [CUT] if Verdict.INCOMPLETE in self._verdicts else []
         return Findings(
             tools=("rspec",),
             failures=failures.items,
@@ -147,7 +167,7 @@ class RspecText:
             verdict=worst(self._verdicts),
             owned=self._owned,
             notes=notes,
-            duration_seconds=round(self._seconds, 3),
+            duration_seconds=round(self._seconds, 3) if self._totals else None,
             unlisted=self._items.unlisted,
         )
 
@@ -168,6 +188,7 @@ FAMILY = Family(
         r"^Failures:$",
         r"^Pending:(?: \(Failures listed here.*)?$",
         r"^\d+ examples?, \d+ failures?",
+        r" \(FAILED - \d+\)$",
         r"^An error occurred (?:while loading|in an? `)",
         r"^Finished in [\d.]+ (?:seconds?|minutes?).*\(files took",
     ),

@@ -14,7 +14,7 @@ _RULE: Final = re.compile(r"^={70}$")
 _DASHES: Final = re.compile(r"^-{70}$")
 _HEADER: Final = re.compile(r"^(?P<what>ERROR|FAIL|UNEXPECTED SUCCESS): (?P<name>\S.*)$")
 _VERBOSE: Final = re.compile(
-    r"^(?P<name>[\w.]+ \([\w.<>]+\)|[\w.]+\.[\w.]+(?:\(.*\))?)(?P<sub> [\[(].*)? \.\.\. "
+    r"^ {0,2}(?P<name>[\w.]+ \([\w.<>]+\)|[\w.]+\.[\w.]+(?:\(.*\))?)(?P<sub> [\[(].*)? \.\.\. "
     r"(?P<rest>.*)$"
 )
 _DOCLINE: Final = re.compile(
@@ -91,6 +91,7 @@ class UnittestText:
         self._unlisted = 0
         self._notes: list[str] = []
         self._open = False
+        self._bad: list[tuple[int, str, str]] = []  # line, name and word of -v lines of the open run
 
     def feed(self, number: int, text: str) -> int:
         """Take a line."""
@@ -151,6 +152,8 @@ class UnittestText:
         if outcome and self._pending:
             if len(self._tests) < MAX_TESTS:
                 self._tests[self._pending] = outcome
+            if outcome in {"failed", "error"} and len(self._bad) < MAX_FAILURES:
+                self._bad.append((number, self._pending, outcome))
             self._pending = ""
             self._begin(number)
 
@@ -199,7 +202,7 @@ class UnittestText:
     def _close(self, number: int) -> None:
         if len(self._owned) < 500:
             self._owned.append(Lines(self._start, number))
-        self._since = len(self._blocks)
+        self._since, self._bad = len(self._blocks), []
         self._open, self._start, self._block, self._pending = False, 0, None, ""
 
     def finish(self, last: int) -> Findings:
@@ -221,9 +224,12 @@ class UnittestText:
                 self._notes.append(f"unexpected success: {readable(block.name)[0]}")
         if cut:
             self._owned.append(Lines(self._start, self._last))
+            for number, name, word in self._bad if self._since == len(self._blocks) else ():
+                block = Lines(number, number)
+                failures.add(Failure(name, word, None, None, word.upper(), number, block, "unittest"))
             self._notes.append(CUT)
         verdict = Verdict.FAILED if failures.items else self._verdict
-        if (cut and verdict is not Verdict.FAILED) or (cut and self._since == 0):
+        if cut and self._verdict is not Verdict.FAILED:
             verdict = Verdict.INCOMPLETE
         return Findings(
             tools=("unittest",),
