@@ -76,7 +76,16 @@ if TYPE_CHECKING:
         SymbolHits,
     )
     from mcp_offload.paths.workspace import resolve_workspace
-    from mcp_offload.service import OffloadService, Session, open_service
+    from mcp_offload.service import (
+        OffloadService,
+        Session,
+        open_service,
+        outline_text,
+        read_text,
+        search_text,
+        stored_line,
+        stored_text,
+    )
     from mcp_offload.settings import LeaseSettings, Settings
 
 __version__ = "0.1.0"
@@ -135,8 +144,13 @@ __all__ = [
     "__version__",
     "format_handle",
     "open_service",
+    "outline_text",
     "parse_handle",
+    "read_text",
     "resolve_workspace",
+    "search_text",
+    "stored_line",
+    "stored_text",
 ]
 
 _HOMES: Final = {
@@ -147,8 +161,13 @@ _HOMES: Final = {
     "Settings": "settings",
     "format_handle": "handle",
     "open_service": "service",
+    "outline_text": "service",
     "parse_handle": "handle",
+    "read_text": "service",
     "resolve_workspace": "paths.workspace",
+    "search_text": "service",
+    "stored_line": "service",
+    "stored_text": "service",
 }
 """Where a name lives, as far as its ending does not tell: errors end in Error, the rest are models."""
 

@@ -13,8 +13,21 @@ if TYPE_CHECKING:
     from mcp_offload.service.context import Session
     from mcp_offload.service.facade import OffloadService, open_service
     from mcp_offload.service.kept import KeptSession, kept_session
+    from mcp_offload.service.notice import stored_line, stored_text
+    from mcp_offload.service.render import outline_text, read_text, search_text
 
-__all__ = ["KeptSession", "OffloadService", "Session", "kept_session", "open_service"]
+__all__ = [
+    "KeptSession",
+    "OffloadService",
+    "Session",
+    "kept_session",
+    "open_service",
+    "outline_text",
+    "read_text",
+    "search_text",
+    "stored_line",
+    "stored_text",
+]
 
 _HOMES: Final = {
     "KeptSession": "kept",
@@ -22,6 +35,11 @@ _HOMES: Final = {
     "Session": "context",
     "kept_session": "kept",
     "open_service": "facade",
+    "outline_text": "render",
+    "read_text": "render",
+    "search_text": "render",
+    "stored_line": "notice",
+    "stored_text": "notice",
 }
 
 

@@ -133,30 +133,12 @@ def _store(service: OffloadService, call: ToolCall, piece: Piece, monitor: Monit
 
 def _told(service: OffloadService, stored: Sequence[StoreResult], max_tokens: int) -> list[str]:
     """A few lines about each artifact, a single one for those beyond the first or where room is short."""
-    from mcp_offload.service.render import store_text
+    from mcp_offload.service.notice import stored_line, stored_text
 
     share = max_tokens // max(1, min(len(stored), DETAILED))
     detailed = DETAILED if share >= LEAST_TOKENS else 0
-    lines = [_detailed(service, result, share) for result in stored[:detailed]]
-    return [*lines, *(store_text(result).split("\n")[0] for result in stored[detailed:])]
-
-
-def _detailed(service: OffloadService, result: StoreResult, max_tokens: int) -> str:
-    from mcp_offload.service.render import outline_text, store_text
-
-    if result.binary or result.digest is not None or result.kind in ("l", "t"):
-        return _fitting(service, store_text(result), result.handle, max_tokens)
-    return outline_text(service.outline(result.handle, max_tokens=max_tokens))
-
-
-def _fitting(service: OffloadService, text: str, handle: str, max_tokens: int) -> str:
-    """The text, or as many of its lines as fit and where the rest is."""
-    if service.count_tokens(text) <= max_tokens:
-        return text
-    lines = text.split("\n")
-    while len(lines) > 1 and service.count_tokens("\n".join(lines)) > max_tokens:
-        lines = lines[: max(1, len(lines) * 3 // 4)]
-    return "\n".join([*lines, f"... more: outline {handle}"])
+    lines = [stored_text(service, result, share) for result in stored[:detailed]]
+    return [*lines, *(stored_line(result) for result in stored[detailed:])]
 
 
 def shown_whole(result: JsonObject, error: OffloadError) -> JsonObject:
