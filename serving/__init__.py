@@ -29,6 +29,7 @@ from mcp_offload import __version__
 
 if TYPE_CHECKING:
     from serving.errors import (
+        CompactionError,
         DoesNotFitError,
         EngineError,
         MissingExtraError,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Basis",
+    "CompactionError",
     "DoesNotFitError",
     "EngineError",
     "Figure",

@@ -10,6 +10,7 @@
     |  |- ModelConfigError    a model's configuration that is missing or not understood
     |- DoesNotFitError        the load cannot be carried by the hardware (carries what would)
     |- EngineError            the engine did not start, ended, or cannot be reached
+    |- CompactionError        choices of compaction cannot be kept or read
     |- MissingExtraError      an optional package is not installed
 """
 
@@ -48,6 +49,10 @@ class DoesNotFitError(ServingError):
 
 class EngineError(ServingError):
     """The engine did not start, ended, or cannot be reached."""
+
+
+class CompactionError(ServingError):
+    """What compaction has chosen cannot be kept or read; the message names the file's fault."""
 
 
 class MissingExtraError(ServingError):
