@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from serving.cli.command import Command, Context, Exit
+from serving.cli.gate_compaction import add_compaction_options, add_store_option, open_compactor
 from serving.cli.gate_server import make_gate, require_gate, server_config
 from serving.errors import ServingUsageError
 
@@ -29,6 +30,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--engine-key-file", type=Path, metavar="FILE", help="the engine's own key, if it asks for one"
     )
+    add_store_option(parser)
     add_gate_options(parser, reserve="strict")
 
 
@@ -48,6 +50,7 @@ def add_gate_options(parser: argparse.ArgumentParser, *, reserve: str) -> None:
     )
     _add_leases(parser, reserve)
     _add_safety(parser)
+    add_compaction_options(parser)
 
 
 def _add_leases(parser: argparse.ArgumentParser, reserve: str) -> None:
@@ -99,15 +102,18 @@ def _run(args: argparse.Namespace, context: Context) -> int:
     require_gate()
     keys = keys_of(args, context)
     check_exposure(host, bool(keys), args.tls_cert)
-    gate = make_gate(
-        args.engine,
-        settings_of(args),
-        keys=keys,
-        engine_key=_secret(args.engine_key_file),
-        record=args.record,
-    )
-    config = server_config(gate.front, host, port, cert=args.tls_cert, key=args.tls_key)
-    return _serve(config, args, context, gate.recorder)
+    settings, engine_key = settings_of(args), _secret(args.engine_key_file)
+    with open_compactor(args, context) as compactor:
+        gate = make_gate(
+            args.engine,
+            settings,
+            keys=keys,
+            engine_key=engine_key,
+            record=args.record,
+            compactor=compactor,
+        )
+        config = server_config(gate.front, host, port, cert=args.tls_cert, key=args.tls_key)
+        return _serve(config, args, context, gate.recorder)
 
 
 def _serve(
@@ -225,6 +231,7 @@ requests wait for their lease, and are refused with 429 and Retry-After where th
     examples=(
         "mcp-offload-serving gate --engine http://127.0.0.1:8000",
         "mcp-offload-serving gate --engine http://127.0.0.1:8000 --mode on --max-output-tokens 4096",
+        "mcp-offload-serving gate --engine http://127.0.0.1:8000 --compaction on",
     ),
     add_arguments=_add_arguments,
     run=_run,

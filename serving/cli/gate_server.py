@@ -13,10 +13,12 @@ from serving.errors import MissingExtraError
 if TYPE_CHECKING:
     import uvicorn
 
+    from serving.compaction.compactor import Compactor
     from serving.gateway.front import Front
     from serving.gateway.keys import Keys
     from serving.gateway.recording import RecordFile
     from serving.middleware import GateSettings, LeaseMiddleware
+    from serving.middleware.compact import CompactionMiddleware
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,7 @@ def make_gate(
     engine_key: str | None = None,
     record: Path | None = None,
     more_status: Callable[[], Mapping[str, Any]] = dict,
+    compactor: Compactor | None = None,
 ) -> GateParts:
     """A gate before one engine.
 
@@ -69,24 +72,43 @@ def make_gate(
         engine_key: the engine's own key.
         record: a JSON line for each request goes there.
         more_status: told at ``/gate/status`` besides the gate's own state.
+        compactor: keeps prompts under the context lease; None where none has one.
     """
     require_gate()
     from serving.gateway.forward import Forward
     from serving.gateway.front import Front
     from serving.gateway.recording import RecordFile
     from serving.middleware import TENANT, LeaseMiddleware
+    from serving.middleware.compaction_metrics import compaction_metrics
     from serving.middleware.status import metrics_page, status
 
     recorder = RecordFile(record) if record else None
     lease = LeaseMiddleware(Forward(engine_url, engine_key=engine_key), settings, recorder=recorder)
+    compaction = _compacting(lease, compactor)
     front = Front(
-        lease,
+        compaction or lease,
         keys=keys,
-        status=lambda: {**status(lease), **more_status()},
-        metrics=lambda: metrics_page(lease),
+        status=lambda: {
+            **status(lease),
+            "compaction": compaction.status() if compaction else None,
+            **more_status(),
+        },
+        metrics=lambda: (
+            metrics_page(lease) + (compaction_metrics(compaction.status()) if compaction else b"")
+        ),
         tenant_key=TENANT,
     )
     return GateParts(front, lease, recorder)
+
+
+def _compacting(lease: LeaseMiddleware, compactor: Compactor | None) -> CompactionMiddleware | None:
+    if compactor is None:
+        return None
+    from serving.middleware.compact import CompactionMiddleware
+
+    return CompactionMiddleware(
+        lease, compactor, lease.counter, body_limit_bytes=lease.settings.body_limit_bytes
+    )
 
 
 def server_config(

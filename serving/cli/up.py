@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Final
 
 from serving.cli.command import Command, Context, Exit
 from serving.cli.gate import add_gate_options, address_of, check_exposure, keys_of, settings_of
+from serving.cli.gate_compaction import compaction_settings, open_compactor, store_settings
 from serving.cli.gate_server import require_gate
 from serving.errors import EngineError, ServingUsageError
 from serving.profile.command import engine_argv, engine_variables
 from serving.profile.load import load_profile
 
 if TYPE_CHECKING:
-    from mcp_offload import Settings
     from serving.process.node import EngineCommand
     from serving.profile.model import Profile
 
@@ -74,13 +74,15 @@ def _run(args: argparse.Namespace, context: Context) -> int:
     command = _command(profile, replica, args, context)
     note = context.console.note
     try:
-        with open_service(_store_settings(args, context)) as service:
+        with open_service(store_settings(args, context)) as service:
             sink = LogSink(service, f"vLLM {profile.name}", note)
             place = f" --store {shlex.quote(args.store)}" if args.store else ""
             note(f"the engine's log is stored while it runs: mcp-offload{place} read {sink.handles[0]}")
             try:
                 gate = None if args.no_gate else _gate_settings(args, context)
-                return asyncio.run(serve(Plan(profile, command, gate, args, context, sink)))
+                with open_compactor(args, context, service) as compactor:
+                    plan = Plan(profile, command, gate, args, context, sink, compactor)
+                    return asyncio.run(serve(plan))
             finally:
                 sink.close()
     except StoreError as error:
@@ -153,26 +155,8 @@ def _gate_settings(args: argparse.Namespace, context: Context) -> tuple[str, int
     host, port = address_of(args.listen)
     check_exposure(host, bool(keys_of(args, context)), args.tls_cert)
     settings_of(args)
+    compaction_settings(args)
     return host, port
-
-
-def _store_settings(args: argparse.Namespace, context: Context) -> Settings:
-    from mcp_offload import Settings, resolve_workspace
-
-    environ, cwd = context.environ, context.cwd
-    base = environ.get("XDG_STATE_HOME", "")
-    state = os.path.join(
-        base if base.startswith("/") else os.path.expanduser("~/.local/state"), "mcp-offload"
-    )
-    parent = "/var/tmp" if os.access("/var/tmp", os.W_OK | os.X_OK) else "/tmp"  # noqa: S108  (ours, mode 0700)
-    store = args.store or environ.get("MCP_OFFLOAD_STORE") or f"{parent}/mcp-offload-{os.getuid()}"
-    return Settings(
-        store_dir=os.path.join(cwd, os.path.expanduser(store)),
-        state_dir=os.path.join(cwd, os.path.expanduser(environ.get("MCP_OFFLOAD_STATE") or state)),
-        roots=(cwd,),
-        base_dir=cwd,
-        workspace=environ.get("MCP_OFFLOAD_WORKSPACE") or resolve_workspace(cwd, None),
-    )
 
 
 COMMAND: Final = Command(

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     import uvicorn
 
+    from serving.compaction.compactor import Compactor
     from serving.profile.model import Profile
 
 _OVER_DRAIN_SECONDS: Final = 5.0
@@ -40,6 +41,7 @@ class Plan:
         args: the whole command line.
         context: of the command.
         sink: keeps the engine's log.
+        compactor: keeps prompts under the context lease; None where none has one.
     """
 
     profile: Profile
@@ -48,6 +50,7 @@ class Plan:
     args: argparse.Namespace
     context: Context
     sink: LogSink
+    compactor: Compactor | None = None
 
 
 async def serve(plan: Plan) -> int:
@@ -119,6 +122,7 @@ def _gate(plan: Plan, node: Node) -> GateParts | None:
         keys=keys_of(plan.args, plan.context),
         record=plan.args.record,
         more_status=lambda: {"process": _process(plan, node)},
+        compactor=plan.compactor,
     )
 
 

@@ -69,6 +69,9 @@ class Compactor:
         decisions: the choices that were made.
         settings: the thresholds.
         clock: seconds that never go back.
+
+    Attributes:
+        workspace: of requests that name none.
     """
 
     def __init__(
@@ -80,6 +83,7 @@ class Compactor:
     ) -> None:
         self.settings = settings
         self.decisions = decisions
+        self.workspace = service.settings.workspace
         self._service = service
         self._clock = clock
         self._lock = threading.Lock()

@@ -53,7 +53,6 @@ class CompactionMiddleware:
         app: the lease gate, or what forwards to an engine.
         compactor: makes the views.
         counter: counts prompts as the engine does.
-        workspace: of requests that name none.
         body_limit_bytes: larger requests are refused with status 413.
 
     Attributes:
@@ -66,7 +65,6 @@ class CompactionMiddleware:
         compactor: Compactor,
         counter: Counter,
         *,
-        workspace: str,
         body_limit_bytes: int = 32 * 2**20,
     ) -> None:
         self.settings = compactor.settings
@@ -75,7 +73,6 @@ class CompactionMiddleware:
         self._app = app
         self._compactor = compactor
         self._counter = counter
-        self._workspace = workspace
         self._body_limit_bytes = body_limit_bytes
         self._reports: set[asyncio.Task[None]] = set()
 
@@ -149,7 +146,7 @@ class CompactionMiddleware:
         tenant = str(scope.get("state", {}).get(TENANT, ""))
         if tenant:
             return f"tenant:{tenant}"
-        return headers_of(scope).get(WORKSPACE_HEADER) or self._workspace
+        return headers_of(scope).get(WORKSPACE_HEADER) or self._compactor.workspace
 
     @property
     def compactor(self) -> Compactor:
@@ -234,7 +231,7 @@ class _Request:
         self._replaced = view.replaced
         counts["changed"] += view.replaced > 0
         counts["saved_tokens"] += view.saved_tokens
-        if tokens is not None:
+        if tokens is not None and (tokens <= settings.lease_tokens or settings.mode is CompactionMode.SHADOW):
             owner.report(self._scope, self._dialect, self._given, tokens)
         return tokens
 

@@ -68,7 +68,7 @@ class LeaseMiddleware:
         self.engine = Engine(app, self.settings, clock, prior)
         self.outcomes: Tally[str] = Tally()
         self._app = app
-        self._counter = Counter(app)
+        self.counter = Counter(app)
         self._recorder = recorder
         self._clock = clock
         self._wall_clock = wall_clock
@@ -204,7 +204,7 @@ class LeaseMiddleware:
             await self._refuse(request, 400, "not_leasable", unknown)
             return False
         try:
-            demand = await self._counter.count(request.path, request.dialect, request.body, request.scope)
+            demand = await self.counter.count(request.path, request.dialect, request.body, request.scope)
         except CountError as error:
             if error.refused or not self._strict:
                 request.outcome = "bypassed"
