@@ -77,13 +77,16 @@ def make_gate(
     require_gate()
     from serving.gateway.forward import Forward
     from serving.gateway.front import Front
+    from serving.gateway.history import History
     from serving.gateway.recording import RecordFile
     from serving.middleware import TENANT, LeaseMiddleware
     from serving.middleware.compaction_metrics import compaction_metrics
     from serving.middleware.status import metrics_page, status
 
     recorder = RecordFile(record) if record else None
-    lease = LeaseMiddleware(Forward(engine_url, engine_key=engine_key), settings, recorder=recorder)
+    # The history looks at the lease, which tells the history of its requests: one of them is told later.
+    history = History(lambda: status(lease), recorder)
+    lease = LeaseMiddleware(Forward(engine_url, engine_key=engine_key), settings, recorder=history)
     compaction = _compacting(lease, compactor)
     front = Front(
         compaction or lease,
@@ -97,6 +100,7 @@ def make_gate(
             metrics_page(lease) + (compaction_metrics(compaction.status()) if compaction else b"")
         ),
         tenant_key=TENANT,
+        history=history,
     )
     return GateParts(front, lease, recorder)
 

@@ -75,7 +75,8 @@ def _kept(path: Path) -> Sequence[Look]:
 def _watched(args: argparse.Namespace, context: Context) -> Sequence[Look]:
     from serving.telemetry.series import as_line, look_of
 
-    key, looks = key_of(args), list[Look]()
+    key = key_of(args)
+    looks: list[Look] = []
     began = time.monotonic()
     kept = args.write.open("a", encoding="utf-8") if args.write else None
     try:

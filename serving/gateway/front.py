@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 from collections.abc import Awaitable, Callable, MutableMapping
 from importlib.resources import files
 from typing import Any, Final
+from urllib.parse import parse_qs
 
 from serving.compaction.dialects import GENERATING, UNLEASED, error_body
+from serving.gateway.history import History
 from serving.gateway.keys import Keys
 
 _log = logging.getLogger(__name__)
@@ -40,6 +43,7 @@ class Front:
         status: the gate now, for ``/gate/status``.
         metrics: the gate's own metrics, for ``/gate/metrics``.
         tenant_key: where the tenant is put into the scope's state.
+        history: for ``/gate/history``; runs as long as the server does.
     """
 
     def __init__(
@@ -50,18 +54,20 @@ class Front:
         status: Callable[[], dict[str, Any]],
         metrics: Callable[[], bytes],
         tenant_key: str,
+        history: History,
     ) -> None:
         self._app = app
         self._keys = keys
         self._status = status
         self._metrics = metrics
         self._tenant_key = tenant_key
+        self._history = history
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection's scope."""
         if scope["type"] != "http":
             if scope["type"] == "lifespan":
-                await self._app(scope, receive, send)
+                await self._live(scope, receive, send)
             return
         path: str = scope["path"].rstrip("/") or "/"
         tenant = self._tenant(scope)
@@ -69,13 +75,8 @@ class Front:
             await self._error(
                 send, path, 401, "authentication_error", "a key is needed: Authorization: Bearer KEY"
             )
-        elif path in {"/", "/gate"}:
-            page = files("serving.gateway").joinpath("page.html").read_bytes()
-            await _answer(send, 200, b"text/html; charset=utf-8", page)
-        elif path == "/gate/status":
-            await _answer(send, 200, b"application/json", json.dumps(self._status()).encode())
-        elif path == "/gate/metrics":
-            await _answer(send, 200, b"text/plain; version=0.0.4; charset=utf-8", self._metrics())
+        elif (page := self._page(path, scope)) is not None:
+            await _answer(send, 200, *page)
         elif _known(path):
             scope["state"] = {**scope.get("state", {}), self._tenant_key: tenant or ""}
             try:
@@ -86,6 +87,27 @@ class Front:
         else:
             message = f"this gate has no route {path}; it serves {', '.join(sorted(GENERATING))}"
             await self._error(send, path, 404, "not_found_error", message)
+
+    async def _live(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """The server's whole life, from its start to its end."""
+        looking = asyncio.ensure_future(self._history.run())
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            looking.cancel()
+            await asyncio.gather(looking, return_exceptions=True)
+
+    def _page(self, path: str, scope: Scope) -> tuple[bytes, bytes] | None:
+        """Type and body of one of the gate's own pages; None where it has none of that name."""
+        if path in {"/", "/gate"}:
+            return b"text/html; charset=utf-8", files("serving.gateway").joinpath("page.html").read_bytes()
+        if path == "/gate/status":
+            return b"application/json", json.dumps(self._status()).encode()
+        if path == "/gate/history":
+            return b"application/json", json.dumps(self._history.told(_after(scope))).encode()
+        if path == "/gate/metrics":
+            return b"text/plain; version=0.0.4; charset=utf-8", self._metrics()
+        return None
 
     def _tenant(self, scope: Scope) -> str | None:
         if not self._keys:
@@ -101,6 +123,15 @@ class Front:
     async def _error(self, send: Send, path: str, status: int, kind: str, message: str) -> None:
         body = error_body(GENERATING.get(path), status, kind, message)
         await _answer(send, status, b"application/json", body)
+
+
+def _after(scope: Scope) -> float:
+    """The moment that ``?after=`` names, in seconds since 1970; 0 where it names none."""
+    told = parse_qs(scope.get("query_string", b"").decode("latin-1")).get("after", ["0"])[0]
+    try:
+        return float(told)
+    except ValueError:
+        return 0.0
 
 
 def _known(path: str) -> bool:

@@ -12,6 +12,9 @@ from itertools import pairwise
 
 from serving.telemetry.engine import EngineSample
 
+_AS_MANY = 0.8
+"""Part of the streams of before that counts as no fewer: one or two may just have ended at a look."""
+
 
 class Mode(StrEnum):
     """A way to fail."""
@@ -58,7 +61,8 @@ class Thresholds:
         gain: a spiral: and the node writes less than this many times as much.
         recompute_share: a storm: time spent computing again.
         preempted: a storm: preemptions per request that ended.
-        slow_steps: a freeze: share of steps that take over a second.
+        frozen: a freeze: share of the streams' time that they stand still in steps of over a second; each
+            such step counts for one second, the least that it took.
         unused: waste: leased less active, share of the pool, while requests wait.
     """
 
@@ -67,7 +71,7 @@ class Thresholds:
     gain: float = 1.1
     recompute_share: float = 0.25
     preempted: float = 0.05
-    slow_steps: float = 0.01
+    frozen: float = 0.05
     unused: float = 0.5
 
 
@@ -126,13 +130,14 @@ def _period(before: Look, after: Look) -> _Period | None:
     steps = last.steps - first.steps
     written = last.generation_tokens - first.generation_tokens
     slow = steps - (last.steps_within_second - first.steps_within_second) if last.steps_within_second else 0.0
+    passed = last.step_seconds - first.step_seconds
     ended = last.finished - first.finished
     preempted = last.preemptions - first.preemptions
     return _Period(
         begin=before.seconds,
         end=after.seconds,
-        step_seconds=(last.step_seconds - first.step_seconds) / steps if steps else None,
-        slow_share=slow / steps if steps else 0.0,
+        step_seconds=passed / steps if steps else None,
+        slow_share=min(1.0, slow / passed) if passed > 0 else 0.0,
         written_per_second=written / seconds,
         frozen=written == 0 and first.running > 0 and last.running > 0 and seconds > 1,
         preempted=preempted / max(1.0, ended),
@@ -154,8 +159,12 @@ def _checks(rule: Thresholds) -> Iterator[_Check]:
     )
     yield (
         Mode.PREFILL_FREEZE,
-        lambda p: p.frozen or p.slow_share > rule.slow_steps,
-        lambda p: "nothing was written" if p.frozen else f"{p.slow_share:.1%} of steps took over a second",
+        lambda p: p.frozen or p.slow_share > rule.frozen,
+        lambda p: (
+            "nothing was written"
+            if p.frozen
+            else f"streams stood still for {p.slow_share:.0%} of their time or more, over a second at once"
+        ),
     )
     yield (
         Mode.STATIC_WASTE,
@@ -205,6 +214,6 @@ def _spiral(row: Sequence[_Period], rule: Thresholds) -> Iterator[Found]:
     first, last = row[0], row[-1]
     slower = (last.step_seconds or 0) / (first.step_seconds or 1)
     gained = last.written_per_second / max(first.written_per_second, 1e-9)
-    if slower >= rule.slower and gained < rule.gain:
+    if slower >= rule.slower and gained < rule.gain and last.running >= _AS_MANY * first.running:
         told = f"a step takes {slower:.1f} times as long, and the node writes {gained:.2f} times as much"
         yield Found(Mode.SLOW_DOWN_SPIRAL, first.begin, last.end, told)

@@ -56,13 +56,19 @@ def parse_records(lines: Iterable[str]) -> Iterator[ServedRequest]:
             value: object = json.loads(line)
             if not isinstance(value, dict):
                 raise TypeError("it is no JSON object")
-            yield _request(cast("Mapping[str, Any]", value))
+            yield request_of(cast("Mapping[str, Any]", value))
         except (KeyError, TypeError, ValueError) as error:
             told = f"it has no {error}" if isinstance(error, KeyError) else str(error)
             raise ValueError(f"line {number} is no record of the gate: {told}") from error
 
 
-def _request(value: Mapping[str, Any]) -> ServedRequest:
+def request_of(value: Mapping[str, Any]) -> ServedRequest:
+    """A request from a record's fields.
+
+    Raises:
+        KeyError: one is missing.
+        ValueError: one is malformed.
+    """
     return ServedRequest(
         session_id=str(value["session_id"]),
         arrived_unix_seconds=float(value["arrived_unix_seconds"]),

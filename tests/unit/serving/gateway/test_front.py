@@ -10,9 +10,11 @@ import pytest
 from serving.errors import ServingUsageError
 from serving.gateway import keys as key_file
 from serving.gateway.front import Front
+from serving.gateway.history import History
 from serving.gateway.keys import Keys
 from tests.unit.serving.driving import ask, chat, run
 from tests.unit.serving.engine import FakeEngine
+from tests.unit.serving.gateway.test_history import STATUS
 
 CHAT = "/v1/chat/completions"
 
@@ -30,7 +32,12 @@ class Seen:
 def front(keys: Keys) -> tuple[Front, Seen]:
     seen = Seen()
     made = Front(
-        seen, keys=keys, status=lambda: {"mode": "on"}, metrics=lambda: b"x 1\n", tenant_key="tenant"
+        seen,
+        keys=keys,
+        status=lambda: {"mode": "on"},
+        metrics=lambda: b"x 1\n",
+        tenant_key="tenant",
+        history=History(lambda: STATUS),
     )
     return made, seen
 
