@@ -284,7 +284,11 @@ class ResponsesTurn(StreamedTurn):
         if self._first and not self._cut:
             return self._last(event)
         response = {**_object(told.get("response")), "id": self._id, "output": list(self._items_shown)}
-        return self._last(self._sent(event, {**told, "response": response}, changed=True))
+        number = self._number
+        made = self._sent(event, {**told, "response": response}, changed=True)
+        if self.serves:
+            self._number = number  # it may never be sent
+        return self._last(made)
 
     def _sent(self, event: bytes, told: Body, *, changed: bool = False) -> bytes:
         """The event, written anew where something in it has changed, under the stream's next number."""

@@ -116,6 +116,10 @@ class CompactionMiddleware:
             **{name: self.counts[name] for name in names},
         }
 
+    async def reported(self) -> None:
+        """Wait until the context lease knows what it was told of."""
+        await asyncio.gather(*self._reports)
+
     async def _serve(self, scope: Scope, client: Client, send: Send, dialect: Dialect, raw: bytes) -> None:
         body = decoded(raw)
         if body is None or body.get("previous_response_id") or body.get("conversation"):
