@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -93,9 +93,7 @@ def open_compactor(
     Raises:
         CompactionError: the store cannot be opened.
     """
-    from mcp_offload import StoreError, open_service
-    from serving.compaction.compactor import Compactor
-    from serving.compaction.decisions import Decisions
+    from mcp_offload import StoreError
     from serving.compaction.settings import CompactionMode
 
     settings = compaction_settings(args)
@@ -103,25 +101,32 @@ def open_compactor(
         yield None
         return
     try:
-        if settings.mode is CompactionMode.SHADOW:
-            with (
-                TemporaryDirectory(prefix="mcp-offload-shadow-") as place,
-                open_service(store_settings(args, context, place)) as own,
-            ):
-                yield Compactor(own, Decisions(None), settings)
-            return
-        stored = store_settings(args, context)
-        decisions = Decisions(Path(stored.state_dir) / "compaction.sqlite3")
-        try:
-            if service is not None:
-                yield Compactor(service, decisions, settings)
-                return
-            with open_service(stored) as own:
-                yield Compactor(own, decisions, settings)
-        finally:
-            decisions.close()
+        with ExitStack() as opened:
+            yield _opened(opened, args, context, settings, service)
     except StoreError as error:
         raise CompactionError(f"Texts cannot be stored: {error} Name a place with --store.") from error
+
+
+def _opened(
+    opened: ExitStack,
+    args: argparse.Namespace,
+    context: Context,
+    settings: CompactionSettings,
+    service: OffloadService | None,
+) -> Compactor:
+    from mcp_offload import open_service
+    from serving.compaction.compactor import Compactor
+    from serving.compaction.decisions import Decisions
+    from serving.compaction.settings import CompactionMode
+
+    if settings.mode is CompactionMode.SHADOW:
+        place = opened.enter_context(TemporaryDirectory(prefix="mcp-offload-shadow-"))
+        own = opened.enter_context(open_service(store_settings(args, context, place)))
+        return Compactor(own, Decisions(None), settings)
+    stored = store_settings(args, context)
+    used = service or opened.enter_context(open_service(stored))
+    decisions = opened.enter_context(closing(Decisions(Path(stored.state_dir) / "compaction.sqlite3")))
+    return Compactor(used, decisions, settings)
 
 
 def store_settings(args: argparse.Namespace, context: Context, place: str | None = None) -> Settings:

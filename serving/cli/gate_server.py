@@ -80,7 +80,6 @@ def make_gate(
     from serving.gateway.history import History
     from serving.gateway.recording import RecordFile
     from serving.middleware import TENANT, LeaseMiddleware
-    from serving.middleware.compaction_metrics import compaction_metrics
     from serving.middleware.status import metrics_page, status
 
     recorder = RecordFile(record) if record else None
@@ -91,14 +90,8 @@ def make_gate(
     front = Front(
         compaction or lease,
         keys=keys,
-        status=lambda: {
-            **status(lease),
-            "compaction": compaction.status() if compaction else None,
-            **more_status(),
-        },
-        metrics=lambda: (
-            metrics_page(lease) + (compaction_metrics(compaction.status()) if compaction else b"")
-        ),
+        status=lambda: {**status(lease), **_compaction_status(compaction), **more_status()},
+        metrics=lambda: metrics_page(lease) + _compaction_metrics(compaction),
         tenant_key=TENANT,
         history=history,
     )
@@ -113,6 +106,16 @@ def _compacting(lease: LeaseMiddleware, compactor: Compactor | None) -> Compacti
     return CompactionMiddleware(
         lease, compactor, lease.counter, body_limit_bytes=lease.settings.body_limit_bytes
     )
+
+
+def _compaction_status(compaction: CompactionMiddleware | None) -> dict[str, Any]:
+    return {"compaction": compaction.status() if compaction else None}
+
+
+def _compaction_metrics(compaction: CompactionMiddleware | None) -> bytes:
+    from serving.middleware.compaction_metrics import compaction_metrics
+
+    return compaction_metrics(compaction.status()) if compaction else b""
 
 
 def server_config(
