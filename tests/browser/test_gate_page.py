@@ -67,6 +67,18 @@ def shown(chromium: webdriver.Chrome, name: str) -> str:
     return chromium.execute_script(script, name).replace("\n", " ")
 
 
+def drawn(chromium: webdriver.Chrome, column: str) -> int:
+    """How many points of a column's line are drawn."""
+    script = "return document.getElementById(`line-${arguments[0]}`)?.getAttribute('d') ?? ''"
+    return chromium.execute_script(script, column).count(",")
+
+
+def key(chromium: webdriver.Chrome, plot: str) -> str:
+    """What stands under a plot."""
+    script = "return document.querySelector(`#plot-${arguments[0]} .key`)?.innerText ?? ''"
+    return chromium.execute_script(script, plot)
+
+
 def complaints(chromium: webdriver.Chrome) -> list[str]:
     return [entry["message"] for entry in chromium.get_log("browser") if entry["level"] == "SEVERE"]
 
@@ -91,7 +103,9 @@ def test_the_page_shows_leases_the_queue_and_how_fast_it_goes(
             assert "of 100 blocks" in shown(chromium, "run leases")
             assert int(shown(chromium, "run leases").split()[2]) > 56  # 900 tokens of output and the prompt
             until(chromium, lambda: shown(chromium, "tokens/s a stream").startswith("20.0"))
-            assert len(chromium.find_element(By.ID, "leased").get_attribute("points").split()) > 1
+            until(chromium, lambda: drawn(chromium, "leased") > 1)
+            assert drawn(chromium, "waiting") > 1
+            until(chromium, lambda: "waiting 1" in key(chromium, "queue"))
         until(chromium, lambda: shown(chromium, "run leases") == "run leases 0 of 100 blocks")
         until(chromium, lambda: "left 2" in chromium.find_element(By.ID, "requests").text)
         assert chromium.find_element(By.ID, "error").text == ""
@@ -129,3 +143,50 @@ def test_a_gate_with_keys_shows_itself_to_who_has_one(
         until(chromium, lambda: shown(chromium, "running") == "0 running")
         assert not field.is_displayed()
         assert chromium.find_element(By.ID, "error").text == ""
+
+
+def test_the_plots_show_what_was_before_the_page_and_read_in_light_and_dark(
+    chromium: webdriver.Chrome, behind: Served
+) -> None:
+    with gate(behind, "--floor", "5") as before:
+        for _ in range(7):
+            with client(before.port, request(body(40, 0.005, stream=True))) as streaming:
+                streaming.until("[DONE]")
+        complaints(chromium)  # of pages before this one
+        chromium.get(before.url)
+        until(chromium, lambda: "floor 5" in key(chromium, "depth"))
+        depth = chromium.find_element(By.ID, "plot-depth")
+        assert len(depth.find_elements(By.TAG_NAME, "circle")) == 1
+        assert len(depth.find_elements(By.CLASS_NAME, "whisker")) == 1  # seven answers have an interval
+        assert "0k-2k" in depth.text
+        assert complaints(chromium) == []
+        for scheme in ("light", "dark"):
+            features = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+            chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", features)
+            assert contrasts(chromium) >= 3, scheme  # WCAG 2.2, 1.4.11: of what a picture is read by
+        for width in (1000, 390):
+            metrics = {"width": width, "height": 1300, "deviceScaleFactor": 1, "mobile": False}
+            chromium.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+            page = "return [document.documentElement.scrollWidth, innerWidth]"
+            wide, window = chromium.execute_script(page)
+            assert wide <= window  # nothing is cut off
+        chromium.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def contrasts(chromium: webdriver.Chrome) -> float:
+    """The least contrast of a line's colour with its ground. Source: WCAG 2.2, relative luminance."""
+    script = """
+        const light = (color) => {
+          const [r, g, b] = color.match(/[0-9.]+/g).map((part) => part / 255)
+            .map((part) => part <= .04045 ? part / 12.92 : ((part + .055) / 1.055) ** 2.4);
+          return .2126 * r + .7152 * g + .0722 * b;
+        };
+        const ground = light(getComputedStyle(document.querySelector("section")).backgroundColor);
+        const marks = [...document.querySelectorAll("#plots path, #plots circle, #plots .whisker")];
+        return Math.min(...marks.map((node) => {
+          const style = getComputedStyle(node);
+          const line = light(node.tagName === "circle" ? style.fill : style.stroke);
+          return (Math.max(line, ground) + .05) / (Math.min(line, ground) + .05);
+        }));
+    """
+    return chromium.execute_script(script)
