@@ -49,7 +49,7 @@ _KOTLIN: Final = re.compile(
 _SCALA: Final = re.compile(
     r"^-- (?:\[(?P<code>E\d+)\] )?(?P<what>[\w ]*Error): (?P<file>\S+?):(?P<line>\d+):(?P<column>\d+) -*$"
 )
-_SUCCESS: Final = re.compile(r"^(?:\[INFO\] )?BUILD SUCCESS(?:FUL)?\b")
+_SUCCESS: Final = re.compile(r"^(?:\[INFO\] BUILD SUCCESS(?:FUL)?\b|BUILD SUCCESSFUL\b)")
 _FAILURE: Final = re.compile(
     r"^(?:\[(?:INFO|ERROR)\] )?BUILD (?:FAILURE|FAILED)\b|^FAILURE: Build (?:failed|completed) with"
 )

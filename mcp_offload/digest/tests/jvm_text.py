@@ -223,6 +223,7 @@ class JvmText:
 
     def finish(self, last: int) -> Findings:
         """Totals of the closing counts; without them those of the classes."""
+        closed = bool(self._verdicts)
         if any(self._classes):
             self._add(self._classes[0], self._classes[1], self._classes[2], self._classes[3], 0)
         cut = self._pending or (bool(self._blocks) and not self._verdicts)
@@ -239,7 +240,7 @@ class JvmText:
             tools=tuple(self._tools) or ("surefire",),
             failures=failures.items,
             totals=self._totals,
-            verdict=Verdict.FAILED if failures.items else worst(self._verdicts),
+            verdict=self._verdict(bool(failures.items), stopped=cut and not closed and not self._crash),
             owned=[Lines(self._start, self._last)] if self._start else [],
             sections=self._sections,
             notes=notes,
@@ -247,6 +248,11 @@ class JvmText:
             duration_seconds=round(self._seconds, 3),
             unlisted=self._unlisted,
         )
+
+    def _verdict(self, failed: bool, *, stopped: bool) -> Verdict:
+        if stopped:
+            return Verdict.INCOMPLETE
+        return Verdict.FAILED if failed else worst(self._verdicts)
 
     def _shown(self) -> list[_Block]:
         flaky = {name.split(".")[-1] for name in self._flaky}
