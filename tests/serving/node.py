@@ -81,13 +81,18 @@ def engine(
 
 
 @contextmanager
-def gate(home: Path, engine_url: str, *flags: str) -> Generator[Server]:
-    """A gate before an engine, on a port that the system chose."""
+def gate(
+    home: Path, engine_url: str, *flags: str, variables: dict[str, str] | None = None
+) -> Generator[Server]:
+    """A gate before an engine, on a port that the system chose; ``variables`` are added to ours."""
     line = [
         sys.executable, "-m", "serving", "--json", "gate", "--engine", engine_url,
         "--listen", "127.0.0.1:0", *flags,
     ]  # fmt: skip
-    with _running(line, home / "gate.log", dict(os.environ), stdout=subprocess.PIPE) as (process, log):
+    with _running(line, home / "gate.log", {**os.environ, **(variables or {})}, stdout=subprocess.PIPE) as (
+        process,
+        log,
+    ):
         assert process.stdout is not None
         told = process.stdout.readline()
         assert told, log.read_text()
