@@ -157,4 +157,20 @@ class _Collector:
         )
         if told["recompute_share"] is not None:
             share.add_metric([], told["recompute_share"])
-        return [outcomes, fresh, share]
+        waiting = GaugeMetricFamily(
+            "mcp_offload_gate_waiting_requests",
+            "requests that wait for their lease now, by what for",
+            labels=["engine", "reason"],
+        )
+        for rank, values in told["ranks"].items():
+            for reason in Reason:
+                waiting.add_metric([rank, reason.value], values["waiting"].get(reason.value, 0))
+        speed = GaugeMetricFamily(
+            "mcp_offload_gate_stream_tokens_per_second",
+            "tokens a second that a running stream was last seen to get",
+            labels=["engine"],
+        )
+        for rank, engine in told["engine"].items():
+            if engine["stream_tokens_per_second"] is not None:
+                speed.add_metric([rank], engine["stream_tokens_per_second"])
+        return [outcomes, fresh, share, waiting, speed]
