@@ -131,7 +131,7 @@ def _opened(
 
 def store_settings(args: argparse.Namespace, context: Context, place: str | None = None) -> Settings:
     """The store that the line or the environment names, or one at ``place``."""
-    from mcp_offload import Settings, resolve_workspace
+    from mcp_offload import LeaseSettings, Settings, resolve_workspace
 
     environ, cwd = context.environ, context.cwd
     base = environ.get("XDG_STATE_HOME", "")
@@ -150,4 +150,6 @@ def store_settings(args: argparse.Namespace, context: Context, place: str | None
         roots=(cwd,),
         base_dir=cwd,
         workspace=named or resolve_workspace(cwd, None),
+        # What is reported of a session that no server has counted for yet is measured against this.
+        lease=LeaseSettings(limit_tokens=args.context_lease_tokens),
     )
