@@ -14,7 +14,7 @@ def claims_text(judged: Sequence[Judged]) -> Iterator[str]:
         yield f"{claim.verdict.value.upper():<13} {claim.name}{claim.says and ': '}{claim.says}"
         for finding in claim.findings:
             if finding.verdict is not Verdict.POSSIBLE:
-                yield f"{'':<13} {_held(finding)}"
+                yield f"{'':<13} {held(finding)}"
     yield _counted([claim.verdict.value for claim in judged])
 
 
@@ -23,8 +23,8 @@ def claims_markdown(judged: Sequence[Judged]) -> Iterator[str]:
     yield "# Audit of claims\n"
     yield "| claim | verdict | held against | source |\n|---|---|---|---|"
     for claim in judged:
-        held = "; ".join(_held(finding) for finding in claim.findings if finding.verdict is claim.verdict)
-        yield _row(claim.says or claim.name, claim.verdict.value, held, claim.source)
+        told = "; ".join(held(finding) for finding in claim.findings if finding.verdict is claim.verdict)
+        yield _row(claim.says or claim.name, claim.verdict.value, told, claim.source)
     yield f"\n{_counted([claim.verdict.value for claim in judged])}"
 
 
@@ -49,7 +49,8 @@ def standards_markdown(standards: Iterable[Standard]) -> Iterator[str]:
     yield f"\n{_counted([standard.status.value for standard in found])}"
 
 
-def _held(finding: Finding) -> str:
+def held(finding: Finding) -> str:
+    """A finding in a line."""
     claimed, bound = _number(finding.claimed), _number(finding.bound)
     return f"{finding.check}: {claimed} against {bound} {finding.unit}; {finding.why}"
 

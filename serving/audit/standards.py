@@ -202,12 +202,18 @@ def _syntax(counts: Mapping[str, Any] | None) -> _Part:
     before = errors_off / trials_off
     told = (
         f"{errors:,} of {trials:,} generations do not parse with it, {errors_off:,} of {trials_off:,} without"
+        f"{_left_out(counts)}"
     )
     if low > proportion_bounds(errors_off, trials_off)[1]:
         return False, told
     if high <= before + SYNTAX_MARGIN:
         return True, told
     return None, f"more generations: {told}, which could be {high - before:.1%} more"
+
+
+def _left_out(counts: Mapping[str, Any]) -> str:
+    cut = sum(int(counts[key].get("cut", 0)) for key in ("on", "off"))
+    return f" ({cut:,} that were cut off are left out)" if cut else ""
 
 
 def _pair(counts: Mapping[str, Any], key: str) -> tuple[int, int]:
