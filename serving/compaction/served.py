@@ -125,7 +125,7 @@ def _call_ids(dialect: Dialect, item: Any) -> list[str]:
         return []
     held = cast("Body", item)
     if dialect is Dialect.RESPONSES:
-        called = held.get("type") in {"function_call", "custom_tool_call"}
+        called = held.get("type") in ("function_call", "custom_tool_call")
         return [str(held.get("call_id"))] if called else []
     if held.get("role") != "assistant":
         return []

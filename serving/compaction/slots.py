@@ -33,11 +33,11 @@ _PATHS: Final = ("file_path", "path", "filename", "file", "notebook_path", "targ
 _FILE: Final = re.compile(r"[^/\\\x00-\x1f\x7f]{1,80}\.[A-Za-z0-9]{1,8}\Z")
 _NUMBERED: Final = re.compile(r"\s*\d+(?:→|\t|: |\|)")
 _TOOL: Final = re.compile(r"[^A-Za-z0-9_.-]+")
-_MADE_BY_MODEL: Final = frozenset({
+_MADE_BY_MODEL: Final = (
     "function_call", "custom_tool_call", "reasoning", "local_shell_call", "web_search_call",
     "file_search_call", "computer_call", "code_interpreter_call", "image_generation_call", "mcp_call",
     "shell_call", "apply_patch_call",
-})  # fmt: skip
+)  # fmt: skip
 """Types of a responses request's items that an answer consists of, besides messages of the assistant."""
 
 
@@ -189,7 +189,7 @@ class _Reader:
 
 
 def _chat(reader: _Reader, at: int, item: Body) -> Iterator[Slot]:
-    if item.get("role") in {"tool", "function"}:
+    if item.get("role") in ("tool", "function"):
         yield from reader.result(
             at, item.get("tool_call_id"), item.get("content"), ("content",), item.get("name")
         )
@@ -214,7 +214,7 @@ def _responses(reader: _Reader, at: int, item: Body) -> Iterator[Slot]:
         yield from reader.call(at, call_id, item.get("name"), item.get("arguments"), ("arguments",))
     elif kind == "custom_tool_call":
         yield from reader.custom(at, call_id, item.get("name"), item.get("input"), ("input",))
-    elif kind in {"function_call_output", "custom_tool_call_output", "local_shell_call_output"}:
+    elif kind in ("function_call_output", "custom_tool_call_output", "local_shell_call_output"):
         yield from reader.result(at, call_id or item.get("id"), item.get("output"), ("output",))
 
 
