@@ -52,7 +52,7 @@ def standards_html(standards: Iterable[Standard], made_by: str) -> str:
     found = list(standards)
     cards = [
         _card(
-            standard.name.replace("_", " ").capitalize(),
+            standard.name.replace("_", " ").capitalize().replace("kv", "KV"),
             standard.status,
             standard.requires,
             [*standard.evidence, *(f"missing: {told}" for told in standard.missing)],

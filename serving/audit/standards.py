@@ -195,7 +195,7 @@ def _low_bits(evidence: Evidence) -> Iterator[_Part]:
 
 def _syntax(counts: Mapping[str, Any] | None) -> _Part:
     if counts is None:
-        return None, "syntax errors of generated code with the low-bit KV cache on and off (--syntax)"
+        return None, "generated code with the low-bit KV cache on and off (--generations-on and -off, or --syntax)"
     errors, trials = _pair(counts, "on")
     errors_off, trials_off = _pair(counts, "off")
     low, high = proportion_bounds(errors, trials)
@@ -228,7 +228,7 @@ def _pair(counts: Mapping[str, Any], key: str) -> tuple[int, int]:
 
 def _offloading(evidence: Evidence) -> Iterator[_Part]:
     if evidence.offload is None:
-        yield None, "what `mcp-offload --json stats` prints (--offload-stats)"
+        yield None, "what mcp-offload delivered (--workspace, or --offload-stats)"
         return
     delivered = cast("Mapping[str, Any] | None", evidence.offload.get("delivered"))
     if not delivered:
