@@ -44,20 +44,19 @@ _TOOLS: Final[Mapping[str, tuple[str, Body, list[str]]]] = {
 
 
 def tool_names(body: Mapping[str, Any]) -> list[str]:
-    """The names of the tools that a request offers, in any dialect."""
-    listed = body.get("tools")
+    """The names of the tools that a request offers, in any dialect, those in namespaces as well."""
     names: list[str] = []
-    for entry in cast("list[Any]", listed) if isinstance(listed, list) else []:
+    for entry in _listed(body.get("tools")):
         tool = cast("Body", entry) if isinstance(entry, dict) else {}
-        function: Any = tool.get("function")
-        held = cast("Body", function) if isinstance(function, dict) else tool
-        names.append(str(held.get("name") or tool.get("type") or ""))
+        names.append(_name(tool))
+        names += [_name(cast("Body", one)) for one in _listed(tool.get("tools")) if isinstance(one, dict)]
     return names
 
 
 def without_tools(body: Body, names: Collection[str]) -> Body:
     """The request with some of its tools left out; it has none at all where no other is left."""
-    kept = [entry for entry, name in zip(body["tools"], tool_names(body), strict=True) if name not in names]
+    listed = _listed(body.get("tools"))
+    kept = [tool for tool in listed if not isinstance(tool, dict) or _name(cast("Body", tool)) not in names]
     if kept:
         return {**body, "tools": kept}
     return {name: value for name, value in body.items() if name not in {"tools", "tool_choice"}}
@@ -81,6 +80,7 @@ class Tools:
         theirs = client_reader(body)
         uses_theirs = retrieval is Retrieval.CLIENT or (retrieval is Retrieval.AUTO and theirs is not None)
         several = (body.get("n") or 1) != 1 or bool(body.get("background"))
+        several = several or not isinstance(body.get("tools") or [], list)
         taken = set(tool_names(body))
         self._dialect = dialect
         self.names = {} if uses_theirs or several else {_free(name, taken): name for name in _TOOLS}
@@ -90,8 +90,8 @@ class Tools:
         """The request with the tools at the end of its own; the one given is not changed."""
         if not self.names:
             return body
-        own = cast("list[Any]", body.get("tools") or [])
-        return {**body, "tools": [*own, *(self._definition(name, self.names[name]) for name in self.names)]}
+        own = _listed(body.get("tools"))
+        return {**body, "tools": [*own, *(self._definition(*named) for named in self.names.items())]}
 
     def _definition(self, name: str, tool: str) -> Body:
         description, properties, required = _TOOLS[tool]
@@ -141,7 +141,7 @@ def _ran(service: OffloadService, tool: str, given: Body, max_tokens: int) -> st
 def _handles(given: Any) -> list[str]:
     if isinstance(given, str):
         return [given]
-    return [str(handle) for handle in cast("list[Any]", given)] if isinstance(given, list) else []
+    return [str(handle) for handle in _listed(given)]
 
 
 def _check(handle: str) -> None:
@@ -152,6 +152,16 @@ def _check(handle: str) -> None:
     """
     if not isinstance(getattr(parse_handle(handle).artifact, "number", None), int):
         raise InvalidHandleError(f"{handle!r} is no handle of stored text; use one such as f12 or f12#L1-40.")
+
+
+def _name(tool: Body) -> str:
+    function: Any = tool.get("function")
+    held = cast("Body", function) if isinstance(function, dict) else tool
+    return str(held.get("name") or "")
+
+
+def _listed(value: Any) -> list[Any]:
+    return cast("list[Any]", value) if isinstance(value, list) else []
 
 
 def _free(name: str, taken: set[str]) -> str:

@@ -42,7 +42,7 @@ def _tokens(turn: Turn) -> int:
 
 def _replaced(turn: Turn) -> str:
     """The handle that stands in the place of the first result; one that is none where none does."""
-    found = re.search(r"(?:by handle\]\n|^\[)([flt]\d+) ", turn.result(0).text)
+    found = re.search(r"(?:by handle\]\n|^\[)([flt]\d+) ", turn.result(0).text, re.MULTILINE)
     return found[1] if found else "l99"
 
 

@@ -386,6 +386,20 @@ def test_a_clients_own_tools_are_used(dialect: Dialect, service: OffloadService)
     run(work())
 
 
+def test_a_clients_tools_in_a_namespace_are_its_own(service: OffloadService) -> None:
+    async def work() -> None:
+        gate = Gate(ScriptedEngine(), service)
+        body = request(Dialect.RESPONSES, turns(8))
+        inner = {"type": "function", "name": "read_handle", "parameters": {"type": "object"}, "strict": False}
+        body["tools"] = [{"type": "namespace", "name": "mcp__offload", "tools": [inner]}]
+        await ask(gate, PATHS[Dialect.RESPONSES], body)
+        sent = gate.engine.requests[-1]
+        assert sent["tools"] == body["tools"]
+        assert "read_handle reads all or parts" in shown(Dialect.RESPONSES, sent)
+
+    run(work())
+
+
 def test_a_path_is_no_handle(service: OffloadService, tmp_path: Path) -> None:
     async def work() -> None:
         (tmp_path / "secret.txt").write_text("secret\n")
