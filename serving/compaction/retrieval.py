@@ -56,7 +56,9 @@ def tool_names(body: Mapping[str, Any]) -> list[str]:
 def without_tools(body: Body, names: Collection[str]) -> Body:
     """The request with some of its tools left out; it has none at all where no other is left."""
     listed = _listed(body.get("tools"))
-    kept = [tool for tool in listed if not isinstance(tool, dict) or _name(cast("Body", tool)) not in names]
+    kept: list[Any] = [
+        tool for tool in listed if not isinstance(tool, dict) or _name(cast("Body", tool)) not in names
+    ]
     if kept:
         return {**body, "tools": kept}
     return {name: value for name, value in body.items() if name not in {"tools", "tool_choice"}}

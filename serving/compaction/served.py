@@ -30,6 +30,14 @@ def dumped(calls: Iterable[ServedCall]) -> str:
     return json.dumps([asdict(call) for call in calls])
 
 
+def valid_arguments(written: str) -> str:
+    """The arguments as the model wrote them, or none where they are no JSON object: engines read them."""
+    try:
+        return written if isinstance(json.loads(written), dict) else "{}"
+    except (ValueError, RecursionError):
+        return "{}"
+
+
 def restored(dialect: Dialect, body: Body, find: Callable[[list[str]], Mapping[str, str]]) -> Body:
     """The request with the calls that were answered beside its own; itself where there are none.
 

@@ -103,7 +103,12 @@ def continued(dialect: Dialect, body: Body, answer: Body, served: Sequence[Serve
     outputs = [
         {"type": "function_call_output", "call_id": call.call_id, "output": call.result} for call in served
     ]
-    return {**body, "input": [*before, *answer["output"], *outputs]}
+    written = {call.call_id: call.arguments for call in served}
+    said_items = [
+        {**item, "arguments": written[item["call_id"]]} if item.get("call_id") in written else item
+        for item in answer["output"]
+    ]
+    return {**body, "input": [*before, *said_items, *outputs]}
 
 
 def _message(answer: Body) -> Body:

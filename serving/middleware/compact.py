@@ -16,7 +16,7 @@ from serving.compaction.compactor import Compactor, View
 from serving.compaction.dialects import GENERATING, Body, Dialect
 from serving.compaction.overrun import overrun_body
 from serving.compaction.retrieval import Tools, run_tool
-from serving.compaction.served import ServedCall, dumped
+from serving.compaction.served import ServedCall, dumped, valid_arguments
 from serving.compaction.settings import CompactionMode
 from serving.compaction.slots import COMPACTED
 from serving.compaction.turns import Call, continued
@@ -297,7 +297,7 @@ class _Request:
             given: Any = call.arguments
             arguments = given if isinstance(given, str) else json.dumps(given)
             text, failed = run_tool(service, self._tools.names[call.name], arguments, share)
-            served.append(ServedCall(call.call_id, call.name, arguments, text, failed))
+            served.append(ServedCall(call.call_id, call.name, valid_arguments(arguments), text, failed))
         return served
 
     async def beside(self, call_id: str, served: Sequence[ServedCall]) -> None:

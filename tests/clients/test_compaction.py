@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from mcp_offload.install import CLIENTS
 from tests.clients.agent_rig import Rig, open_rig
 from tests.clients.agents import AGENTS
 from tests.clients.conftest import Record
@@ -78,4 +79,8 @@ def test_old_results_become_handles_that_the_clients_tools_read(rig: Rig, record
     assert f"{rig.agent.prefix}read_handle reads " in last.result(0).text
     assert "\n1 compiled part of the program" in last.result(len(READS)).text
     version = rig.node.version(rig.agent.package)
-    record(rig.agent.id, version, "kept under a context lease by the gate, old results read back by handle")
+    record(
+        CLIENTS[rig.agent.id].name,
+        version,
+        "kept under a context lease by the gate, old results read back by handle",
+    )
