@@ -42,6 +42,7 @@ class _Point:
 
     __slots__ = (
         "comment",
+        "declared",
         "depth",
         "end",
         "error",
@@ -67,6 +68,7 @@ class _Point:
         self.first = ""
         self.error = ""
         self.comment: list[str] = []
+        self.declared = False
         self.place: tuple[str, int | None] | None = None
         self.found: list[Frame] = []
         self.loose: list[Frame] = []
@@ -92,7 +94,7 @@ class _Point:
             self.fields[self.key] = body
         into = self.found if body.startswith("at ") else self.loose
         if len(into) < 20:
-            into.extend(frames((body,)))
+            into.extend(frames((body.removeprefix("file://"),)))
         if (not self.first or self.first.endswith(":")) and not _META.match(body):
             self.first = f"{self.first} {body}".strip()
         if not self.error and _ERROR.match(body):
@@ -101,6 +103,8 @@ class _Point:
     def _place_or_comment(self, text: str) -> None:
         for form in _PLACES:
             if found := form.match(text):
+                if self.place is None:  # node:test says where a test is declared, not where it failed
+                    self.declared = "location:" in text
                 self.place = self.place or (found["file"], whole(found["line"]))
                 return
         said = _COMMENT.match(text)
@@ -109,7 +113,7 @@ class _Point:
 
     def where(self) -> tuple[str | None, int | None]:
         frame = choose(self.found) or choose(self.loose)
-        if self.place is not None and (frame is None or "at:" not in self.key):
+        if self.place is not None and (frame is None or not self.declared):
             return self.place
         if frame is not None:
             return frame.file, frame.line

@@ -28,8 +28,10 @@ def add(into: dict[str, int], more: Mapping[str, int]) -> None:
 
 
 def worst(verdicts: Iterable[Verdict]) -> Verdict:
-    """The verdict of several runs together."""
-    said = set(verdicts)
+    """The verdict of several runs together; where the last one was cut, they are not over."""
+    said = list(verdicts)
+    if said and said[-1] is Verdict.INCOMPLETE:
+        return Verdict.INCOMPLETE
     for verdict in (Verdict.FAILED, Verdict.ERROR, Verdict.INCOMPLETE, Verdict.UNKNOWN, Verdict.PASSED):
         if verdict in said:
             return verdict

@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ..family import FailureSet, Family, Findings, Group
+from ..family import CUT, FailureSet, Family, Findings, Group
 from ..model import Failure, Lines, Verdict
 
 _STARS: Final = re.compile(r"^\*{70}$")
 _PLACE: Final = re.compile(r'^File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<name>\S+)$')
 _END: Final = re.compile(r"^\*\*\*Test Failed\*\*\* (?P<count>\d+) failures?")
-_PASSED: Final = re.compile(r"^(?P<count>\d+) (?:tests in \d+ items|passed and 0 failed)\.?$")
+# Source: doctest's summary with -v; since Python 3.13 it leaves out what is zero.
+_SUM: Final = re.compile(r"^(?P<passed>\d+) passed(?: and (?P<failed>\d+) failed)?\.$")
+_TRYING: Final = "Trying:"
+_GOOD: Final = "Test passed."
 _LABELS: Final = ("Expected:", "Expected nothing", "Got:", "Got nothing", "Exception raised:")
 
 
@@ -28,10 +31,19 @@ class DoctestText:
         self._last = 0
         self._first = 0
         self._ended = False
+        self._passed: int | None = None
+        self._trying = 0
 
     def feed(self, number: int, text: str) -> int:
         """Take a line; some sixty lines are wanted after each line of stars."""
-        if _STARS.match(text):
+        if text == _TRYING:
+            self._trying, self._first, self._ended = number, self._first or number, False
+        elif (self._trying or self._place) and (found := _SUM.match(text)):
+            self._passed, self._last = int(found["passed"]), number
+            return 2
+        elif self._passed is not None and text == _GOOD:
+            self._ended, self._last = True, number
+        elif _STARS.match(text):
             self._flush(number - 1)
             self._stars = number
             return 200
@@ -73,16 +85,41 @@ class DoctestText:
         self._label, self._parts, self._line = "", {}, 0
 
     def finish(self, last: int) -> Findings:
-        """Failed examples; how many passed is not printed."""
+        """Failed examples; how many passed is printed with -v only."""
         self._flush(last)
-        if not self._failures.items:
+        failures = self._failures
+        if not failures.items and not self._trying:
             return Findings()
-        verdict = Verdict.FAILED if self._ended else Verdict.INCOMPLETE
-        totals = {"failed": len(self._failures)}
-        owned = [Lines(self._first, max(self._last, self._failures.items[-1].block.end))]
+        if not self._ended:
+            verdict = Verdict.INCOMPLETE
+        else:
+            verdict = (
+                Verdict.FAILED if failures.items else Verdict.PASSED if self._passed else Verdict.UNKNOWN
+            )
+        totals = {"failed": len(failures)}
+        if self._passed is not None:
+            totals["passed"] = self._passed
+        end = max(self._last, self._trying, failures.items[-1].block.end if failures.items else 0)
         return Findings(
-            ("doctest",), self._failures.items, totals, verdict, owned, unlisted=self._failures.unlisted
+            ("doctest",),
+            failures.items,
+            totals,
+            verdict,
+            [Lines(self._first, end)],
+            notes=[] if self._ended else [CUT],
+            unlisted=failures.unlisted,
         )
 
 
-FAMILY = Family("doctest", Group.TESTS, (r"^\*{70}$", r"^\*\*\*Test Failed\*\*\* \d+ failure"), DoctestText)
+FAMILY = Family(
+    "doctest",
+    Group.TESTS,
+    (
+        r"^\*{70}$",
+        r"^\*\*\*Test Failed\*\*\* \d+ failure",
+        r"^Trying:$",
+        r"^\d+ passed(?: and \d+ failed)?\.$",
+        r"^Test passed\.$",
+    ),
+    DoctestText,
+)

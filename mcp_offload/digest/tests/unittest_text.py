@@ -229,7 +229,7 @@ class UnittestText:
                 failures.add(Failure(name, word, None, None, word.upper(), number, block, "unittest"))
             self._notes.append(CUT)
         verdict = Verdict.FAILED if failures.items else self._verdict
-        if cut and self._verdict is not Verdict.FAILED:
+        if cut:
             verdict = Verdict.INCOMPLETE
         return Findings(
             tools=("unittest",),
