@@ -66,10 +66,12 @@ class Desk:
 
 
 @asynccontextmanager
-async def desk(server: Sequence[str], roots: Sequence[Path], may_run: Sequence[str]) -> AsyncGenerator[Desk]:
+async def desk(
+    server: Sequence[str], roots: Sequence[Path], may_run: Sequence[str], *options: str
+) -> AsyncGenerator[Desk]:
     """Start a server that sees `roots` and may run the commands `may_run`, which find others beside them."""
     path = os.pathsep.join(dict.fromkeys([*(str(Path(name).parent) for name in may_run), "/usr/bin", "/bin"]))
-    arguments = [*server[1:], "serve", "--tools", "all", "--workspace", str(roots[0])]
+    arguments = [*server[1:], "serve", "--tools", "all", "--workspace", str(roots[0]), *options]
     for root in roots:
         arguments += ["--root", str(root)]
     for pattern in may_run:

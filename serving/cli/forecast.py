@@ -81,9 +81,9 @@ def _shown(table: Table, block_tokens: int) -> Iterator[str]:
         told, versus = row.score, row.against_mean
         p = "-" if row.predictor == "B3" else "undefined" if versus.p is None else f"{versus.p:.3g}"
         side = f" ({versus.better}:{versus.worse})" if versus.p is not None else ""
-        in_blocks = told.mae_tokens / block_tokens
+        in_blocks = told.mae / block_tokens
         yield (
-            f"{row.predictor:<4} {told.mape:<8.2%} {told.mae_tokens:<12,.0f} {in_blocks:<11,.1f}"
+            f"{row.predictor:<4} {told.mape:<8.2%} {told.mae:<12,.0f} {in_blocks:<11,.1f}"
             f" {told.undercoverage:<14.1%} {told.over_allocation:<16.1%} {p}{side}"
         )
     yield ""

@@ -38,6 +38,9 @@ class Run:
         tool_tokens: what was put into its prompts beyond what was there; dropped tokens count nothing.
         largest_output_tokens, largest_tool_tokens: of one turn.
         peak_tokens: the most that a prompt and its answer came to.
+        prompt: what the run was asked; runs of one prompt are never split. Empty: its own name.
+        features: what is known of the prompt beforehand, in an order that all runs share.
+        process_bytes: the most memory that the engine's processes had meanwhile; None where nobody looked.
     """
 
     name: str
@@ -49,6 +52,14 @@ class Run:
     largest_output_tokens: int
     largest_tool_tokens: int
     peak_tokens: int
+    prompt: str = ""
+    features: tuple[float, ...] = ()
+    process_bytes: int | None = None
+
+    @property
+    def unit(self) -> str:
+        """What is drawn, resampled and paired: the prompt, or the run itself."""
+        return self.prompt or self.name
 
 
 def runs_of(turns: Iterable[Turn]) -> tuple[Run, ...]:
@@ -87,21 +98,21 @@ class Split:
 
 
 def split(runs: Iterable[Run], seed: str) -> Split:
-    """70, 15 and 15 percent of each group, drawn by a hash of seed and name: the same on every machine.
+    """70, 15 and 15 percent of each group's prompts, drawn by a hash of seed and prompt: the same everywhere.
 
-    A group keeps at least one run to learn from.
+    All runs of a prompt go to one part, and a group keeps at least one prompt to learn from.
     """
-    by_group: dict[str, list[Run]] = {}
-    for run in runs:
-        by_group.setdefault(run.group, []).append(run)
+    by_group: dict[str, dict[str, list[Run]]] = {}
+    for run in sorted(runs, key=lambda run: run.name):
+        by_group.setdefault(run.group, {}).setdefault(run.unit, []).append(run)
     parts: tuple[list[Run], list[Run], list[Run]] = ([], [], [])
     for group in sorted(by_group):
-        members = sorted(by_group[group], key=lambda run: _drawn(seed, run.name))
-        held = round(len(members) * 0.15)
-        train = len(members) - 2 * held
-        parts[0].extend(members[:train])
-        parts[1].extend(members[train : train + held])
-        parts[2].extend(members[train + held :])
+        units = sorted(by_group[group], key=lambda unit: _drawn(seed, unit))
+        held = round(len(units) * 0.15)
+        train = len(units) - 2 * held
+        for number, unit in enumerate(units):
+            part = 0 if number < train else 1 if number < train + held else 2
+            parts[part].extend(by_group[group][unit])
     return Split(*(tuple(part) for part in parts))
 
 

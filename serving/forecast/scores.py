@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,13 +16,13 @@ class Score:
 
     Attributes:
         mape: mean of |point - truth| / truth.
-        mae_tokens: mean of |point - truth|.
+        mae: mean of |point - truth|.
         undercoverage: share of runs whose truth exceeds the upper bound.
-        over_allocation: tokens that upper bounds hold in vain, over tokens needed.
+        over_allocation: what upper bounds hold in vain, over what was needed.
     """
 
     mape: float
-    mae_tokens: float
+    mae: float
     undercoverage: float
     over_allocation: float
 
@@ -39,10 +40,39 @@ def score(predictions: Sequence[Prediction], truths: Sequence[float]) -> Score:
     wasted = sum(max(0.0, prediction.upper - truth) for prediction, truth in pairs)
     return Score(
         mape=sum(error / truth for error, truth in zip(errors, truths, strict=True)) / len(pairs),
-        mae_tokens=sum(errors) / len(pairs),
+        mae=sum(errors) / len(pairs),
         undercoverage=sum(truth > prediction.upper for prediction, truth in pairs) / len(pairs),
         over_allocation=wasted / sum(truths),
     )
+
+
+def mean_interval(
+    clusters: Sequence[Sequence[float]], seed: str, *, draws: int = 2000, confidence: float = 0.95
+) -> tuple[float, float]:
+    """Between what the mean over all values lies, by drawing whole clusters with replacement.
+
+    Values of one cluster, as runs of one prompt, are not independent. The draws come from a hash, so that
+    they are the same everywhere. Source: Efron, Tibshirani, An introduction to the bootstrap, 13.3.
+
+    Raises:
+        ValueError: there are no clusters, or one is empty.
+    """
+    if not clusters or not all(clusters):
+        raise ValueError("an interval takes clusters of one value at least")
+    sums = [(math.fsum(cluster), len(cluster)) for cluster in clusters]
+    means: list[float] = []
+    for draw in range(draws):
+        chosen = [sums[number] for number in _drawn(f"{seed}/{draw}", len(sums))]
+        means.append(math.fsum(total for total, _ in chosen) / sum(count for _, count in chosen))
+    means.sort()
+    beyond = int(draws * (1 - confidence) / 2)
+    return means[beyond], means[draws - 1 - beyond]
+
+
+def _drawn(seed: str, count: int) -> list[int]:
+    """As many numbers under ``count``, each by 16 hashed bytes, whose remainder is even enough."""
+    stream = hashlib.shake_128(seed.encode("utf-8", "surrogatepass")).digest(16 * count)
+    return [int.from_bytes(stream[at : at + 16], "big") % count for at in range(0, len(stream), 16)]
 
 
 @dataclass(frozen=True)

@@ -151,7 +151,7 @@ def test_what_never_varies_is_forecast_exactly(base: int, peak: int) -> None:
 def test_scores_by_hand() -> None:
     found = score([Prediction(90, 110), Prediction(220, 240), Prediction(100, 300)], [100, 200, 400])
     assert found.mape == pytest.approx((0.1 + 0.1 + 0.75) / 3)
-    assert found.mae_tokens == pytest.approx(330 / 3)
+    assert found.mae == pytest.approx(330 / 3)
     assert found.undercoverage == pytest.approx(1 / 3)
     assert found.over_allocation == pytest.approx(50 / 700)
     with pytest.raises(ValueError, match="positive"):
