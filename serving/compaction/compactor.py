@@ -16,7 +16,7 @@ from serving.compaction.decisions import Decision, Decisions
 from serving.compaction.dialects import Body, Dialect
 from serving.compaction.served import restored
 from serving.compaction.settings import CompactionSettings
-from serving.compaction.slots import LEAST_BYTES, Path, Slot, rewritten, slots
+from serving.compaction.slots import LEAST_BYTES, Path, Slot, rewritten, slots, unnumbered
 
 _log = logging.getLogger(__name__)
 
@@ -173,7 +173,7 @@ class Compactor:
             stored = _stored(service, slot)
             if stored.binary or not _reads_back(service, stored, slot.text):
                 return None
-            told = stored_text(service, stored, self.settings.notice_tokens)
+            told = self._told(service, slot, stored)
         except OffloadError as error:
             _log.warning("a text of %s was not replaced: %s", slot.tool, error)
             return None
@@ -182,6 +182,16 @@ class Compactor:
         head = f"[Stored, not shown here; {reader} reads all or parts of it by handle]"
         line = f"[{stored_line(stored)}; stored, {reader} reads it]"
         return self._in_form(slot, Decision(form, stored.handle, f"{head}\n{told}", line, 0), form)
+
+    def _told(self, service: OffloadService, slot: Slot, stored: StoreResult) -> str:
+        """What the text is; of a file with line numbers the outline is that of the file without them."""
+        plain = unnumbered(slot)
+        if plain is None:
+            return stored_text(service, stored, self.settings.notice_tokens)
+        file = service.store(content=plain[1], name=plain[0])
+        assert not isinstance(file, StoreManyResult)
+        told = stored_text(service, file, self.settings.notice_tokens)
+        return f"{stored_line(stored)}, the same without numbers:\n{told}"
 
     def _in_form(self, slot: Slot, made: Decision, form: Form) -> Decision:
         shown = replace(made, form=max(form, made.form))

@@ -28,6 +28,9 @@ COMPACTED: Final = frozenset({Dialect.CHAT, Dialect.RESPONSES, Dialect.MESSAGES}
 LEAST_BYTES: Final = 64
 """Shorter texts are never looked at: whatever stood for them would be longer."""
 
+NUMBERED: Final = " with line numbers"
+"""Follows a file's name where each line begins with its number, as tools that read files give it."""
+
 _PATHS: Final = ("file_path", "path", "filename", "file", "notebook_path", "target_file", "filePath")
 """Arguments by which agents' tools name a file."""
 _FILE: Final = re.compile(r"[^/\\\x00-\x1f\x7f]{1,80}\.[A-Za-z0-9]{1,8}\Z")
@@ -85,6 +88,22 @@ def slots(dialect: Dialect, body: Mapping[str, Any]) -> list[Slot]:
     read = {Dialect.CHAT: _chat, Dialect.RESPONSES: _responses, Dialect.MESSAGES: _messages}[dialect]
     found = [slot for at, item in enumerate(items) for slot in read(reader, at, item)]
     return [slot for slot in found if len(slot.text) >= LEAST_BYTES // 4 and _is_text(slot.text)]
+
+
+def unnumbered(slot: Slot) -> tuple[str, str] | None:
+    """The name and text of a file that was read with line numbers, without these; None where it was not.
+
+    Its lines are those of the slot's text up to the first that has no number.
+    """
+    if not slot.name.endswith(NUMBERED):
+        return None
+    kept: list[str] = []
+    for line in slot.text.split("\n"):
+        found = _NUMBERED.match(line)
+        if found is None:
+            break
+        kept.append(line[found.end() :])
+    return slot.name.removesuffix(NUMBERED), "\n".join([*kept, ""])
 
 
 def rewritten(body: Body, texts: Mapping[Path, str]) -> Body:
@@ -184,7 +203,7 @@ class _Reader:
         for place, text in texts:
             label = f"{_clean(known)} result"
             if name:
-                label = f"{name} with line numbers" if _NUMBERED.match(text) else name
+                label = f"{name}{NUMBERED}" if _NUMBERED.match(text) else name
             yield Slot(place, str(call_id), known, "", label, text, at < self._newest)
 
 

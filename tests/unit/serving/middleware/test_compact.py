@@ -400,6 +400,24 @@ def test_a_clients_tools_in_a_namespace_are_its_own(service: OffloadService) -> 
     run(work())
 
 
+def test_a_file_with_line_numbers_is_outlined_without_them(service: OffloadService) -> None:
+    async def work() -> None:
+        gate = Gate(ScriptedEngine(), service)
+        numbered = "".join(f"{n:6}\u2192{line}\n" for n, line in enumerate(SOURCE.split("\n"), 1)) + "\nnote"
+        read = Turn((("r", "Read", {"file_path": "/src/shop.py"}),), (numbered,))
+        body = request(Dialect.MESSAGES, [read, *turns(8)], "bash")
+        await ask(gate, PATHS[Dialect.MESSAGES], body)
+        text = items(Dialect.MESSAGES, gate.engine.requests[-1])[2]["content"][0]["content"]
+        found = re.search(
+            r"\n(f\d+) shop.py with line numbers .*\n(f\d+) shop.py python .*\n\2#area0 f L1-2", text
+        )
+        assert found, text
+        assert service_text(service, found[1]) == numbered
+        assert service_text(service, f"{found[2]}#area3").startswith("def area3(a, b):\n    return a * 3 + b")
+
+    run(work())
+
+
 def test_a_path_is_no_handle(service: OffloadService, tmp_path: Path) -> None:
     async def work() -> None:
         (tmp_path / "secret.txt").write_text("secret\n")
