@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -110,8 +109,9 @@ def figures(told: Mapping[str, Any], engine: EngineSample | None) -> dict[str, f
     """
     asked = answers(told)
     served = [answer for answer in asked if not answer.error]
-    whole = [speed for answer in served if (speed := answer.velocity) is not None]
-    decoding = together(asked)
+    steady = [answer for answer in served if not _burst(answer, engine)]
+    whole = [speed for answer in steady if (speed := answer.velocity) is not None]
+    decoding = together(asked) if len(steady) == len(asked) else None
     speeds = decoding or whole
     between = median_interval(speeds)
     seconds = float(told["duration"])
@@ -122,6 +122,7 @@ def figures(told: Mapping[str, Any], engine: EngineSample | None) -> dict[str, f
         "velocity_p10": _quantile(speeds, 0.1),
         "velocity_whole": _quantile(whole, 0.5),
         "together": float(decoding is not None),
+        "bursts": float(len(served) - len(steady)),
         "throughput": sum(answer.output_tokens for answer in served) / seconds if seconds else None,
         "first_token_p50": _quantile([answer.first_seconds for answer in served], 0.5),
         "first_token_p99": _quantile([answer.first_seconds for answer in served], 0.99),
@@ -133,6 +134,16 @@ def figures(told: Mapping[str, Any], engine: EngineSample | None) -> dict[str, f
         "reserved_tokens": told.get("reserved_tokens"),
         **(_engine(engine) if engine else {}),
     }
+
+
+def _burst(answer: Answer, engine: EngineSample | None) -> bool:
+    """Whether a client that lagged read an answer's events at once: in under half the engine's own steps.
+
+    Such times tell of the client, not of the engine.
+    """
+    if engine is None or not engine.steps or not answer.events:
+        return False
+    return sum(answer.events) / len(answer.events) < engine.step_seconds / engine.steps / 2
 
 
 def _engine(engine: EngineSample) -> dict[str, float | None]:
@@ -158,8 +169,3 @@ def _first_line(error: str) -> str:
     """A trace of Python's ends with what went wrong."""
     lines = error.strip().splitlines()
     return lines[-1][:300] if lines else ""
-
-
-def geometric_mean(values: Sequence[float]) -> float:
-    """Of positive values."""
-    return math.exp(math.fsum(map(math.log, values)) / len(values))

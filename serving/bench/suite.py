@@ -70,8 +70,8 @@ SMOKE_OPTIONS: Final = {
     "replay": ("--block-size", "32"),
     "gate": ("--num-gpu-blocks-override", "281", "--block-size", "32"),
 }
-"""Blocks as small as a CPU allows, as large as the trace's; 280 of them hold 8,960 tokens, while two agents of
-the trace grow to 13,000 together."""
+"""Blocks as small as a CPU allows, as large as the trace's; 280 of them hold 8,960 tokens, while two agents
+of the trace grow to 13,000 together."""
 
 
 @dataclass(frozen=True, slots=True)
