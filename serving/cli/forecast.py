@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from serving.cli.command import Command, Context, Exit
 from serving.cli.observe import records
@@ -18,7 +19,12 @@ if TYPE_CHECKING:
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("trace", type=Path, metavar="TRACE", help="what `gate --record` wrote, JSON lines")
+    parser.add_argument(
+        "trace",
+        type=Path,
+        metavar="TRACE",
+        help="what `gate --record-runs` or `--record` wrote, or an agent's traces: JSON lines",
+    )
     parser.add_argument("--seed", default="0", metavar="TEXT", help="of the split; default 0")
     parser.add_argument(
         "--limit", type=int, metavar="TOKENS", help="the longest context that the engine takes; bounds B0"
@@ -50,7 +56,14 @@ def _run(args: argparse.Namespace, context: Context) -> int:
 def _runs(path: Path) -> tuple[Sequence[Run], int]:
     """Runs by session, and how many records could not be used."""
     from serving.forecast.runs import Turn, runs_of
+    from serving.forecast.traces import run_of
 
+    if (traces := _traces(path)) is not None:
+        try:
+            found = [run_of(trace) for trace in traces]
+        except ValueError as error:
+            raise ServingUsageError(f"{path}: {error}.") from error
+        return [run for run in found if run is not None], found.count(None)
     turns: list[Turn] = []
     left = 0
     for record in records(path):
@@ -64,6 +77,17 @@ def _runs(path: Path) -> tuple[Sequence[Run], int]:
             Turn(record.session_id, record.agent_class, order, record.prompt_tokens, record.output_tokens)
         )
     return runs_of(turns), left
+
+
+def _traces(path: Path) -> Sequence[dict[str, Any]] | None:
+    """The file as traces of runs; None where its first line is none."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+        if not lines or "nodes" not in json.loads(lines[0]):
+            return None
+        return [json.loads(line) for line in lines]
+    except (OSError, ValueError, TypeError):
+        return None
 
 
 def _shown(table: Table, block_tokens: int) -> Iterator[str]:
@@ -100,9 +124,11 @@ COMMAND: Final = Command(
     description="""Tell how well an agent's peak context can be known beforehand, from recorded runs.
 
 Splits the runs 70/15/15 in each agent class, makes five predictors from the first part and scores them
-on the last: B0 the worst case, B1 a line over the first prompt's length, B2 that and the agent class, B3
-the mean, B5 the closed form given the true steps and outputs. The sign test is exact, paired and without
-ties. Sessions that were still going on when the records end count with what they had reached.""",
+on the last: B0 the worst case, B1 a line over the first prompt's length, B2 that and the agent class, or
+what a trace tells of the prompt, B3 the mean, B5 the closed form given the true steps and outputs. Runs of
+one prompt stay together. The sign test is exact, paired by prompt and without ties; intervals come from
+drawing prompts anew. Sessions that were still going on when the records end count with what they had
+reached.""",
     examples=(
         "mcp-offload-serving forecast requests.jsonl",
         "mcp-offload-serving --json forecast requests.jsonl --limit 131072 --seed 20260715",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import uvicorn
 
     from serving.gateway.keys import Keys
-    from serving.gateway.recording import RecordFile
+    from serving.gateway.recording import Recorder
     from serving.middleware import GateSettings
 
 KEYS_VARIABLE: Final = "MCP_OFFLOAD_GATE_KEYS"
@@ -92,6 +92,9 @@ def _add_safety(parser: argparse.ArgumentParser) -> None:
         help="pass or refuse while metrics cannot be read (open)",
     )
     parser.add_argument("--record", type=Path, metavar="FILE", help="append a JSON line for each request")
+    parser.add_argument(
+        "--record-runs", type=Path, metavar="FILE", help="append a JSON line for each agent's run, as it ends"
+    )
     parser.add_argument("--keys", type=Path, metavar="FILE", help="the key file; also MCP_OFFLOAD_GATE_KEYS")
     parser.add_argument("--tls-cert", type=Path, metavar="FILE", help="certificate chain, with --tls-key")
     parser.add_argument("--tls-key", type=Path, metavar="FILE", help="private key of the certificate")
@@ -110,6 +113,7 @@ def _run(args: argparse.Namespace, context: Context) -> int:
             keys=keys,
             engine_key=engine_key,
             record=args.record,
+            record_runs=args.record_runs,
             compactor=compactor,
         )
         config = server_config(gate.front, host, port, cert=args.tls_cert, key=args.tls_key)
@@ -117,7 +121,7 @@ def _run(args: argparse.Namespace, context: Context) -> int:
 
 
 def _serve(
-    config: uvicorn.Config, args: argparse.Namespace, context: Context, recorder: RecordFile | None
+    config: uvicorn.Config, args: argparse.Namespace, context: Context, recorder: Recorder | None
 ) -> int:
     import uvicorn
 

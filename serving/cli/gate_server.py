@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from serving.compaction.compactor import Compactor
     from serving.gateway.front import Front
     from serving.gateway.keys import Keys
-    from serving.gateway.recording import RecordFile
+    from serving.gateway.recording import Recorder
     from serving.middleware import GateSettings, LeaseMiddleware
     from serving.middleware.compact import CompactionMiddleware
+    from serving.telemetry import EngineSample
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class GateParts:
 
     front: Front
     lease: LeaseMiddleware
-    recorder: RecordFile | None
+    recorder: Recorder | None
 
     def status(self) -> dict[str, Any]:
         """The gate now."""
@@ -60,6 +61,7 @@ def make_gate(
     keys: Keys,
     engine_key: str | None = None,
     record: Path | None = None,
+    record_runs: Path | None = None,
     more_status: Callable[[], Mapping[str, Any]] = dict,
     compactor: Compactor | None = None,
 ) -> GateParts:
@@ -71,6 +73,7 @@ def make_gate(
         keys: who may come in.
         engine_key: the engine's own key.
         record: a JSON line for each request goes there.
+        record_runs: a JSON line for each agent's run goes there.
         more_status: told at ``/gate/status`` besides the gate's own state.
         compactor: keeps prompts under the context lease; None where none has one.
     """
@@ -78,11 +81,10 @@ def make_gate(
     from serving.gateway.forward import Forward
     from serving.gateway.front import Front
     from serving.gateway.history import History
-    from serving.gateway.recording import RecordFile
     from serving.middleware import TENANT, LeaseMiddleware
     from serving.middleware.status import metrics_page, status
 
-    recorder = RecordFile(record) if record else None
+    recorder = _recording(record, record_runs, lambda: lease.engine.sample.engines.values())
     # The history looks at the lease, which tells the history of its requests: one of them is told later.
     history = History(lambda: status(lease), recorder)
     lease = LeaseMiddleware(Forward(engine_url, engine_key=engine_key), settings, recorder=history)
@@ -96,6 +98,30 @@ def make_gate(
         history=history,
     )
     return GateParts(front, lease, recorder)
+
+
+def _recording(
+    record: Path | None, record_runs: Path | None, engines: Callable[[], Collection[EngineSample]]
+) -> Recorder | None:
+    from serving.gateway.recording import Both, RecordFile, RunFile
+
+    recorders: list[Recorder] = [RecordFile(record)] if record else []
+    if record_runs:
+        recorders.append(RunFile(record_runs, lambda: _pool(engines())))
+    return Both(*recorders) if len(recorders) > 1 else next(iter(recorders), None)
+
+
+def _pool(engines: Collection[EngineSample]) -> Mapping[str, Any]:
+    """The engine's pool as traces tell it; of data-parallel ranks the sum."""
+    if not engines:
+        return {}
+    return {
+        "kv_blocks": round(sum(engine.kv_usage * engine.blocks for engine in engines)),
+        "running": int(sum(engine.running for engine in engines)),
+        "engine_blocks": sum(engine.blocks for engine in engines),
+        "block_tokens": max(engine.block_tokens for engine in engines),
+        "cache_dtype": next(engine.cache_dtype for engine in engines),
+    }
 
 
 def _compacting(lease: LeaseMiddleware, compactor: Compactor | None) -> CompactionMiddleware | None:

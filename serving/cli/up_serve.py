@@ -17,6 +17,7 @@ from serving.cli.gate_server import GateParts, make_gate, server_config
 from serving.errors import EngineError
 from serving.process.node import Backoff, EngineCommand, Node
 from serving.process.preflight import listening_socket
+from serving.process.pulse import Patience
 from serving.process.sink import LogSink
 
 if TYPE_CHECKING:
@@ -60,7 +61,15 @@ async def serve(plan: Plan) -> int:
         EngineError: the engine failed for good, or the gate cannot listen.
     """
     note = plan.context.console.note
-    node = Node(plan.command, plan.sink, note, Backoff(plan.args.restart))
+    gate: GateParts | None = None
+    node = Node(
+        plan.command,
+        plan.sink,
+        note,
+        Backoff(plan.args.restart),
+        patience=_patience(plan.args),
+        busy=lambda: gate is not None and _holds_leases(gate),
+    )
     gate = _gate(plan, node)
     stop = asyncio.Event()
     _on_signals(stop, node, gate, note)
@@ -121,9 +130,19 @@ def _gate(plan: Plan, node: Node) -> GateParts | None:
         settings_of(plan.args),
         keys=keys_of(plan.args, plan.context),
         record=plan.args.record,
+        record_runs=plan.args.record_runs,
         more_status=lambda: {"process": _process(plan, node)},
         compactor=plan.compactor,
     )
+
+
+def _patience(args: argparse.Namespace) -> Patience:
+    return Patience(args.start_seconds, args.silent_seconds, args.hang_seconds, args.stall_seconds)
+
+
+def _holds_leases(gate: GateParts) -> bool:
+    """Whether requests were let through that have not ended."""
+    return any(rank["running"] for rank in gate.status()["ranks"].values())
 
 
 def _process(plan: Plan, node: Node) -> dict[str, Any]:

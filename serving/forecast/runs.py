@@ -106,9 +106,13 @@ def split(runs: Iterable[Run], seed: str) -> Split:
     for run in sorted(runs, key=lambda run: run.name):
         by_group.setdefault(run.group, {}).setdefault(run.unit, []).append(run)
     parts: tuple[list[Run], list[Run], list[Run]] = ([], [], [])
+    seen = taken = 0
     for group in sorted(by_group):
         units = sorted(by_group[group], key=lambda unit: _drawn(seed, unit))
-        held = round(len(units) * 0.15)
+        # Rounded over all groups together, or small groups would make it 60, 20 and 20.
+        seen += len(units)
+        held = max(0, min(round(seen * 0.15) - taken, (len(units) - 1) // 2))
+        taken += held
         train = len(units) - 2 * held
         for number, unit in enumerate(units):
             part = 0 if number < train else 1 if number < train + held else 2

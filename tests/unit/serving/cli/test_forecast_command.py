@@ -64,3 +64,37 @@ def test_as_json(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
 def test_too_few_runs(capsys: pytest.CaptureFixture[str], tmp_path: Path, sessions: int, told: str) -> None:
     status, _, err = typed(capsys, "forecast", written(tmp_path / "t.jsonl", sessions))
     assert (status, told in err) == (2, True)
+
+
+def trace(number: int, cache: str) -> dict[str, object]:
+    words = number % 20 + 5
+    prompt = 200 + 3 * words
+    nodes = [
+        {"prompt_tokens": prompt + 90 * step, "completion_tokens": 30, "node": "n"} for step in range(words)
+    ]
+    names = ("characters", "words", "lines", "digits", "code_characters", "question", "kernel_words")
+    return {
+        "schema": 1, "run": f"{cache}-{number}", "prompt_id": f"p{number}", "family": "f", "memory": [],
+        "features": {name: words * 5 if name == "characters" else words for name in names}, "nodes": nodes,
+    }  # fmt: skip
+
+
+def test_traces_are_split_by_prompt_and_forecast_by_features(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "runs.jsonl"
+    traces = [trace(number, cache) for number in range(40) for cache in ("auto", "fp8")]
+    path.write_text("\n".join(map(json.dumps, traces)))
+    status, out, _ = typed(capsys, "--json", "forecast", str(path))
+    table = json.loads(out)
+    assert (status, table["runs"], table["recommended"]) == (0, [56, 12, 12], "B1")
+    rows = {row["predictor"]: row for row in table["rows"]}
+    assert rows["B2"]["against_mean"]["better"] + rows["B2"]["against_mean"]["worse"] <= 6
+    assert rows["B2"]["score"]["mape"] < rows["B3"]["score"]["mape"] / 5
+
+
+def test_a_trace_of_another_schema_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "runs.jsonl"
+    path.write_text(json.dumps({**trace(1, "auto"), "schema": 7}))
+    status, _, err = typed(capsys, "forecast", str(path))
+    assert status == 2 and "schema 7" in err
