@@ -11,8 +11,10 @@ from .model import Digest, Failure, Verdict
 Counter = Callable[[str], int]
 DEFAULT_MAX_TOKENS: Final = 600
 _AIM_SHARE: Final = 0.5
+_AIM_TOKENS: Final = 250
 _SHOWN_NOTES: Final = 4
 _SHOWN_TEMPLATES: Final = 6
+_FIRST_CAUSES: Final = 3
 _MESSAGE_CHARS: Final = 200
 _NAME_CHARS: Final = 120
 _WORDS: Final = ("passed", "failed", "errors", "skipped", "xfailed", "xpassed", "flaky", "todo", "warnings")
@@ -24,7 +26,8 @@ class _Page:
     def __init__(self, count: Counter, limit: int) -> None:
         self.lines: list[str] = []
         self.used = 0
-        self.aim = int(limit * _AIM_SHARE)
+        self.listed = 0  # failures that have a line of their own
+        self.aim = max(int(limit * _AIM_SHARE), min(limit, _AIM_TOKENS))
         self._limit = limit
         self._count = count
 
@@ -55,7 +58,8 @@ def render(
         digest: what to show.
         handle: the log's handle (``t7``); failures are ``t7#!1``, lines ``t7#L10-20``.
         count: counts the tokens of a text.
-        max_tokens: never exceeded; lists stop at half of it.
+        max_tokens: never exceeded; lists stop at half of it, but not below 250. The log's first and last
+            lines come after all that went wrong.
         whole: the log itself where it is small; returned as it is where it is no longer than the digest.
     """
     page = _Page(count, max_tokens - 8)
@@ -68,7 +72,8 @@ def render(
         _failures(digest, handle, page)
     elif digest.verdict is not Verdict.PASSED:
         _templates(digest, handle, page)
-    if len(digest.failures) < 4 and digest.verdict is not Verdict.PASSED:
+    whole_list = not digest.failures or page.listed == len(digest.failures)
+    if len(digest.failures) < 4 and digest.verdict is not Verdict.PASSED and whole_list:
         _tail(digest, handle, page)
     if whole is not None and count(whole) <= page.used:
         return whole.removesuffix("\n").split("\n")
@@ -119,11 +124,12 @@ def _failures(digest: Digest, handle: str, page: _Page) -> None:
     total = len(digest.failures) + digest.unlisted
     causes = digest.causes
     for rank, cause in enumerate(causes):
-        if rank > 1 and page.full():
+        if rank >= _FIRST_CAUSES and page.full():
             break
         if not page.add(_entry(digest.failures[cause.first], cause.first, handle, cause.count), reserve=30):
             break
         shown.add(cause.first)
+        page.listed += 1
     covered = sum(cause.count for cause in causes[: len(shown)])
     if len(shown) < len(causes):
         left = len(causes) - len(shown)
@@ -141,6 +147,7 @@ def _others(digest: Digest, handle: str, page: _Page, shown: set[int], total: in
         ):
             break
         shown.add(index)
+        page.listed += 1
     if total > len(shown):
         page.add(f"[{total - len(shown)} more failures of these causes: {handle}]")
 

@@ -16,7 +16,7 @@ from mcp_offload.service.tally import Tally
 
 HEADER_TOKENS = 60
 HEADER_BYTES = 300
-DIGEST_SHARE = 3
+DIGEST_SHARE = 2
 
 
 def log_outline(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -58,6 +61,19 @@ def test_what_is_left_out_is_one_line_with_a_count_and_a_handle() -> None:
     lines = render(_digest(["same"] * 300), "t7", _count)
     shown = sum(1 for line in lines if line.startswith("t7#!"))
     assert lines[-1] == f"[{300 - shown} more failures of these causes: t7]"
+
+
+@pytest.mark.parametrize("limit", range(120, 620, 20))
+def test_the_last_lines_come_after_all_that_failed(limit: int) -> None:
+    base = _digest(
+        [f"{word} was not what the test wants, which is told at length" for word in ("a", "b", "c")]
+    )
+    made = replace(base, excerpt=Excerpt(tail=tuple(f"the end of the log, line {n}" for n in range(12))))
+    lines = render(made, "t7", _count, limit)
+    causes = sum(1 for line in lines if line.startswith("t7#!"))
+    assert causes >= 1
+    assert causes == 3 or not any("the end of the log" in line for line in lines)
+    assert causes == 3 or limit < 260
 
 
 @settings(max_examples=60, deadline=None)
