@@ -179,10 +179,8 @@ def test_the_engine_goes_on_after_calls_that_the_gate_answers(
         text = json.dumps(answer)
         assert status == 200, answer
     assert gate.status()["compaction"]["retrievals"] > before
-    assert '"error"' not in text.replace('"error":null', "").replace('"error": null', ""), text[-2000:]
+    assert not re.search(r'"error": ?[^n]', text), text[-2000:]
     assert not re.search(r'"name": ?"read_handle", ?"(arguments|input)', text), text[:2000]
-        :2000
-    ]
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
