@@ -97,6 +97,8 @@ def _missing(options: argparse.Namespace, engine: Engine) -> list[dict[str, Any]
     there = set[str]()
     if options.out.exists():
         there = {json.loads(line)["run"] for line in options.out.read_text(encoding="utf-8").splitlines()}
+    # In an order that has nothing to do with families: an engine's memory grows while it runs.
+    prompts.sort(key=lambda prompt: zlib.crc32(f"order {prompt['id']}".encode()))
     return [p for p in prompts if f"{options.name}-{engine.cache_dtype}-{p['id']}" not in there]
 
 
@@ -110,7 +112,7 @@ def main() -> int:
     parser.add_argument("--name", required=True, help="the model's name in the traces")
     parser.add_argument("--out", type=Path, required=True, help="traces, JSON lines; added to")
     parser.add_argument("--retries", type=int, default=6)
-    parser.add_argument("--at-a-time", type=int, default=6)
+    parser.add_argument("--at-a-time", type=int, default=10)
     parser.add_argument("--seconds", type=float, default=3600, help="no run begins later")
     parser.add_argument("--server", default="mcp-offload")
     missing = asyncio.run(_record(parser.parse_args()))
