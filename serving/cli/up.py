@@ -24,6 +24,14 @@ if TYPE_CHECKING:
 _NO_DEFAULT: Final = {"listen": None, "mode": None, "look_ahead_tokens": None, "floor": None}
 """Options of the gate that the profile answers where the line does not."""
 
+_PATIENCE: Final = (
+    ("start", 3600.0, "kill an engine that is not ready after this"),
+    ("silent", 900.0, "kill one that prints nothing for this while it starts"),
+    ("hang", 60.0, "kill one that answers no health check for this once it served"),
+    ("stall", 300.0, "kill one that has requests and makes no step for this"),
+)
+"""Options by which an engine that hangs is noticed; what follows is as `--restart` says."""
+
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("profile", metavar="PROFILE", help="shipped profile, or a file ending in .toml")
@@ -40,6 +48,10 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="start a failed engine again, N times in a row (0)",
     )
+    for name, seconds, what in _PATIENCE:
+        parser.add_argument(
+            f"--{name}-seconds", type=float, default=seconds, metavar="S", help=f"{what} ({seconds:g})"
+        )
     parser.add_argument(
         "--drain-seconds", type=int, default=30, metavar="S", help="what answers get to end in at a stop (30)"
     )
@@ -68,6 +80,8 @@ def _run(args: argparse.Namespace, context: Context) -> int:
     profile, replica = _profile(args)
     if args.restart < 0 or args.drain_seconds < 0:
         raise ServingUsageError("--restart and --drain-seconds must not be negative")
+    if min(getattr(args, f"{name}_seconds") for name, _, _ in _PATIENCE) <= 0:
+        raise ServingUsageError("the seconds after which an engine is killed must be positive; inf is never")
     _complete(args, profile, replica)
     if not args.no_gate:
         require_gate()

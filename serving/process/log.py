@@ -22,7 +22,7 @@ class Cause:
 
     Attributes:
         kind: a stable name: ``out_of_memory``, ``context_too_long``, ``missing_weights``, ``port_in_use``,
-            ``unknown_flag``, ``wrong_version``, ``gone``, ``killed`` or ``failed``.
+            ``unknown_flag``, ``wrong_version``, ``hung``, ``killed`` or ``failed``.
         message: what happened and what to do next, one line.
         lasting: starting again changes nothing.
     """

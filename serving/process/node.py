@@ -14,8 +14,12 @@ from typing import Final, Protocol
 from serving.errors import EngineError
 from serving.process.child import Child
 from serving.process.log import Cause, LogReader, cause_of_exit
+from serving.process.pulse import Patience, Pulse
+from serving.telemetry import Scrape, parse
 
 _HEALTH_SECONDS: Final = 0.5
+_PULSE_SECONDS: Final = 5.0
+_ANSWER_SECONDS: Final = 5.0
 _LINE_CHARS: Final = 1 << 16
 _STEADY_SECONDS: Final = 300.0
 
@@ -90,10 +94,19 @@ class Node:
         sink: keeps its log.
         tell: is told of phases, failures and restarts, one line each.
         backoff: whether and when it is started again.
+        patience: how long it may do nothing before it is killed as hung.
+        busy: whether somebody waits for it, as far as others know.
     """
 
     def __init__(
-        self, command: EngineCommand, sink: Sink, tell: Callable[[str], None], backoff: Backoff | None = None
+        self,
+        command: EngineCommand,
+        sink: Sink,
+        tell: Callable[[str], None],
+        backoff: Backoff | None = None,
+        *,
+        patience: Patience | None = None,
+        busy: Callable[[], bool] = lambda: False,
     ) -> None:
         self.log = LogReader()
         self.restarts = 0
@@ -103,6 +116,10 @@ class Node:
         self._sink = sink
         self._tell = tell
         self._backoff = backoff or Backoff()
+        self._patience = patience or Patience()
+        self._busy = busy
+        self._pulse = Pulse(self._patience, time.monotonic())
+        self._hung: Cause | None = None
         self._child: Child | None = None
         self._stopping = asyncio.Event()
 
@@ -152,12 +169,14 @@ class Node:
         if self._stopping.is_set():
             return None
         self.log = LogReader()
+        self._hung = None
         self._child = await Child.start(
             self._command.argv, self._command.environment, grace_seconds=self._command.grace_seconds
         )
         child, began = self._child, time.monotonic()
+        self._pulse = Pulse(self._patience, began)
         reading = asyncio.ensure_future(self._read(child))
-        watching = asyncio.ensure_future(self._until_ready(began))
+        watching = asyncio.ensure_future(self._watch(child, began))
         was_ready = False
         try:
             if self._stopping.is_set():
@@ -174,12 +193,13 @@ class Node:
             self._child = None
         if self._stopping.is_set():
             return None
-        return cause_of_exit(status, self.log, was_ready=was_ready)
+        return self._hung or cause_of_exit(status, self.log, was_ready=was_ready)
 
     async def _read(self, child: Child) -> None:
         rest = ""
         async for chunk in child.chunks():
             await asyncio.to_thread(self._sink.write, chunk)
+            self._pulse.printed(time.monotonic())
             # A progress bar ends its lines with a carriage return.
             text = rest + chunk.decode("utf-8", "replace").replace("\r", "\n")
             *lines, rest = text.split("\n")
@@ -193,12 +213,39 @@ class Node:
             percent = "" if self.log.percent is None else f" {self.log.percent} %"
             self._tell(f"engine: {self.log.phase}{percent}")
 
-    async def _until_ready(self, began: float) -> None:
-        while not await asyncio.to_thread(is_healthy, self._command.url):  # noqa: ASYNC110  (a server)
+    async def _watch(self, child: Child, began: float) -> None:
+        """Wait for the engine to be ready, then see that it goes on; kill it where it hangs."""
+        cause = await self._until_ready(began)
+        if cause is None:
+            self.ready.set()
+            pool = "" if self.log.kv_tokens is None else f"; its KV cache holds {self.log.kv_tokens:,} tokens"
+            self._tell(f"engine: ready after {time.monotonic() - began:.0f} s at {self._command.url}{pool}")
+            cause = await self._until_hung()
+        self._hung = cause
+        child.kill()
+
+    async def _until_ready(self, began: float) -> Cause | None:
+        """Why it never gets ready; None once it is."""
+        answer_seconds = min(_ANSWER_SECONDS, self._patience.start_seconds, self._patience.silent_seconds)
+        while not await asyncio.to_thread(is_healthy, self._command.url, answer_seconds):
+            cause = self._pulse.starting(time.monotonic(), self.log.phase)
+            if cause is not None:
+                return cause
             await asyncio.sleep(_HEALTH_SECONDS)
-        self.ready.set()
-        pool = "" if self.log.kv_tokens is None else f"; its KV cache holds {self.log.kv_tokens:,} tokens"
-        self._tell(f"engine: ready after {time.monotonic() - began:.0f} s at {self._command.url}{pool}")
+        return None
+
+    async def _until_hung(self) -> Cause:
+        """Why it counts as hung, once it does."""
+        shortest = min(self._patience.hang_seconds, self._patience.stall_seconds)
+        pause, url = min(_PULSE_SECONDS, shortest / 4), self._command.url
+        while True:
+            await asyncio.sleep(pause)
+            healthy = await asyncio.to_thread(is_healthy, url, min(_ANSWER_SECONDS, shortest))
+            page = await asyncio.to_thread(_metrics, url, min(_ANSWER_SECONDS, shortest)) if healthy else None
+            now = time.monotonic()
+            cause = self._pulse.serving(now, healthy=healthy, page=page, busy=self._busy())
+            if cause is not None:
+                return cause
 
     async def _stopped_within(self, seconds: float) -> bool:
         try:
@@ -208,10 +255,18 @@ class Node:
         return True
 
 
-def is_healthy(url: str) -> bool:
+def is_healthy(url: str, timeout_seconds: float = _ANSWER_SECONDS) -> bool:
     """Whether an engine answers its health check with 200."""
     try:
-        with urllib.request.urlopen(f"{url}/health", timeout=5) as answer:  # noqa: S310  (our own engine)
+        with urllib.request.urlopen(f"{url}/health", timeout=timeout_seconds) as answer:  # noqa: S310  (our own)
             return answer.status == 200
     except (OSError, ValueError, urllib.error.URLError):
         return False
+
+
+def _metrics(url: str, timeout_seconds: float) -> Scrape | None:
+    try:
+        with urllib.request.urlopen(f"{url}/metrics", timeout=timeout_seconds) as answer:  # noqa: S310
+            return parse(answer.read().decode("utf-8", "replace"))
+    except (OSError, ValueError, urllib.error.URLError):
+        return None

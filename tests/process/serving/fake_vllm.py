@@ -2,8 +2,9 @@
 """Stands in for the ``vllm`` command where a test gives orders that a real engine cannot follow.
 
 Orders come as words after the options: ``fail=FILE`` prints FILE and exits with 1; ``crash-times=N`` exits
-with 3 after it was ready, the first N times; ``stubborn`` ignores SIGTERM; ``silent`` never gets ready. It
-has a child of its own, as an engine's workers are; both process numbers stand in ``pids`` of its folder.
+with 3 after it was ready, the first N times; ``stubborn`` ignores SIGTERM; ``silent`` never gets ready,
+``silent-times=N`` the first N times; ``stalled`` says that it has a request and makes no step. It has a
+child of its own, as an engine's workers are; both process numbers stand in ``pids`` of its folder.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from pathlib import Path
 
 HOME = Path(os.environ["FAKE_VLLM_HOME"])
 ORDERS = dict(word.partition("=")[::2] for word in sys.argv if word.split("=")[0] in {
-    "fail", "crash-times", "stubborn", "silent",
+    "fail", "crash-times", "stubborn", "silent", "silent-times", "stalled",
 })  # fmt: skip
 GO = threading.Event()
 METRICS = (
@@ -39,7 +40,8 @@ class Handler(BaseHTTPRequestHandler):
             GO.set()
         if self.path == "/crash":
             os._exit(3)
-        self._answer(METRICS.encode() if self.path == "/metrics" else b"{}")
+        stalled = 'vllm:num_requests_running{engine="0"} 1\n' if "stalled" in ORDERS else ""
+        self._answer((METRICS + stalled).encode() if self.path == "/metrics" else b"{}")
 
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["content-length"]))
@@ -84,7 +86,7 @@ def main() -> int:
     if "fail" in ORDERS:
         sys.stdout.write(Path(ORDERS["fail"]).read_text())
         return 1
-    if "silent" in ORDERS:
+    if "silent" in ORDERS or count < int(ORDERS.get("silent-times", 0)):
         signal.pause()
     port = int(sys.argv[sys.argv.index("--port") + 1])
     server = ThreadingHTTPServer(("127.0.0.1", port), Handler)

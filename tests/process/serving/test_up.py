@@ -275,6 +275,43 @@ def test_a_failure_that_lasts_is_told_in_one_line_and_not_repeated(start: Starte
     assert up.starts() == 1
 
 
+def test_a_start_that_hangs_is_noticed_and_begun_again(start: Starter) -> None:
+    up = start.up("silent-times=1", options=("--restart", "1", "--silent-seconds", "1"))
+    said = up.note_with("engine failed")
+    assert "printed nothing for 1 s in phase 'importing' and was killed" in said
+    up.ready()
+    assert up.starts() == 2
+
+
+def test_a_start_that_takes_too_long_ends_with_the_cause(start: Starter) -> None:
+    up = start.up("silent", options=("--start-seconds", "1"))
+    out, _ = up.process.communicate(timeout=PATIENCE_SECONDS)
+    assert up.process.returncode == 1
+    message = json.loads(out)["error"]["message"]
+    assert message.startswith("The engine failed: the engine was not ready after 1 s, in phase 'importing'")
+    assert "--start-seconds" in message
+    until_gone(up.pids())
+
+
+def test_an_engine_that_stands_still_is_killed_and_started_again(start: Starter) -> None:
+    up = start.up(options=("--restart", "1", "--hang-seconds", "1"))
+    told = up.ready()
+    stopped = up.pids()
+    os.kill(stopped[0], signal.SIGSTOP)
+    assert "did not answer its health check for" in up.note_with("engine failed")
+    until_gone(stopped)
+    up.note_with("engine: ready")
+    assert get(told["listening"] + "/gate/status")["process"]["failures"] == {"hung": 1}
+
+
+def test_an_engine_that_answers_but_makes_no_step_is_killed(start: Starter) -> None:
+    up = start.up("stalled", options=("--stall-seconds", "1"))
+    out, said = up.process.communicate(timeout=PATIENCE_SECONDS)
+    assert up.process.returncode == 1, said
+    assert "has requests and made no step for 1 s" in out
+    until_gone(up.pids())
+
+
 @pytest.mark.parametrize("who", ["engine", "gate"])
 def test_a_port_in_use_is_told_before_anything_starts(start: Starter, who: str) -> None:
     with socket.socket() as taken:
