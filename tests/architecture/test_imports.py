@@ -50,7 +50,7 @@ def test_what_serving_imports_first_loads_nothing_heavy(module: str) -> None:
     assert _loaded_after(f"import {module}", HEAVY) == []
 
 
-NEED_VLLM = ("serving.bench.scheduler", "serving.bench.simulate")
+NEED_VLLM = ("serving.bench.contiguous", "serving.bench.scheduler", "serving.bench.simulate")
 """Modules that run only where vLLM is installed; they export nothing."""
 
 
