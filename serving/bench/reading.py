@@ -12,8 +12,8 @@ from serving.telemetry.statistics import median_interval, quantile
 LEAST_EVENTS: Final = 8
 """Of a stream while all decode; of fewer no velocity is read."""
 
-FORMAL_OUTPUT_TOKENS: Final = 4_000
-"""Of every answer, for a velocity to be called sustained."""
+BURST_FACTOR: Final = 10.0
+"""How much faster than the engine's mean step events must come to be a burst of the client's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,13 +137,14 @@ def figures(told: Mapping[str, Any], engine: EngineSample | None) -> dict[str, f
 
 
 def _burst(answer: Answer, engine: EngineSample | None) -> bool:
-    """Whether a client that lagged read an answer's events at once: in under half the engine's own steps.
+    """Whether a client that lagged read an answer's events at once: ten times faster than the engine's steps.
 
-    Such times tell of the client, not of the engine.
+    Such times tell of the client, not of the engine. The engine's mean step is of all streams, prompts among
+    them, so an answer may well be somewhat faster.
     """
     if engine is None or not engine.steps or not answer.events:
         return False
-    return sum(answer.events) / len(answer.events) < engine.step_seconds / engine.steps / 2
+    return sum(answer.events) / len(answer.events) < engine.step_seconds / engine.steps / BURST_FACTOR
 
 
 def _engine(engine: EngineSample) -> dict[str, float | None]:
