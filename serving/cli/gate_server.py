@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from serving.compaction.compactor import Compactor
     from serving.gateway.front import Front
+    from serving.gateway.history import History
     from serving.gateway.keys import Keys
     from serving.gateway.recording import Recorder
     from serving.middleware import GateSettings, LeaseMiddleware
@@ -79,17 +80,30 @@ def make_gate(
     """
     require_gate()
     from serving.gateway.forward import Forward
-    from serving.gateway.front import Front
     from serving.gateway.history import History
-    from serving.middleware import TENANT, LeaseMiddleware
-    from serving.middleware.status import metrics_page, status
+    from serving.middleware import LeaseMiddleware
+    from serving.middleware.status import status
 
     recorder = _recording(record, record_runs, lambda: lease.engine.sample.engines.values())
     # The history looks at the lease, which tells the history of its requests: one of them is told later.
     history = History(lambda: status(lease), recorder)
     lease = LeaseMiddleware(Forward(engine_url, engine_key=engine_key), settings, recorder=history)
-    compaction = _compacting(lease, compactor)
-    front = Front(
+    front = _front(lease, _compacting(lease, compactor), history, keys, more_status)
+    return GateParts(front, lease, recorder)
+
+
+def _front(
+    lease: LeaseMiddleware,
+    compaction: CompactionMiddleware | None,
+    history: History,
+    keys: Keys,
+    more_status: Callable[[], Mapping[str, Any]],
+) -> Front:
+    from serving.gateway.front import Front
+    from serving.middleware import TENANT
+    from serving.middleware.status import metrics_page, status
+
+    return Front(
         compaction or lease,
         keys=keys,
         status=lambda: {**status(lease), **_compaction_status(compaction), **more_status()},
@@ -97,7 +111,6 @@ def make_gate(
         tenant_key=TENANT,
         history=history,
     )
-    return GateParts(front, lease, recorder)
 
 
 def _recording(
