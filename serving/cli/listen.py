@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
@@ -20,7 +20,7 @@ from serving.errors import EngineError, MissingExtraError, ServingUsageError
 if TYPE_CHECKING:
     from prometheus_client.core import Metric
 
-    from serving.telemetry import Observed, ServedRequest
+    from serving.telemetry import ServedRequest
     from serving.telemetry.window import Window
 
 _LEAST_SECONDS: Final = 1.0
@@ -167,11 +167,8 @@ def listen(args: argparse.Namespace, context: Context) -> int:
         ServingUsageError: nothing is named, or the address cannot be listened at.
         MissingExtraError: prometheus_client is not installed.
     """
-    try:
-        from prometheus_client import CollectorRegistry
-        from prometheus_client.exposition import start_http_server
-    except ImportError as error:
-        raise MissingExtraError(f"{error.name} is not installed; pip install 'mcp-offload[gate]'") from error
+    if find_spec("prometheus_client") is None:
+        raise MissingExtraError("prometheus_client is not installed; run: pip install 'mcp-offload[gate]'")
     from serving.telemetry.window import Window
 
     host, port = address_of(args.listen)
@@ -179,30 +176,37 @@ def listen(args: argparse.Namespace, context: Context) -> int:
         raise ServingUsageError("Name what to read: --url URL of the gate or engine, --records FILE or both.")
     if args.page or args.window_seconds <= 0:
         raise ServingUsageError("--listen reads --url itself, not --page; --window-seconds is positive.")
-    base: Observed = base_of(args, context)
+    window = Window(args.window_seconds, base_of(args, context))
     series = args.series.open("a", encoding="utf-8") if args.series else None
     tail = Tail(args.records) if args.records else None
-    note = context.console.note
-    exporter = Exporter(
-        Sources(args.url, key_of(args), tail, series), Window(args.window_seconds, base), note
-    )
+    try:
+        sources = Sources(args.url, key_of(args), tail, series)
+        _serve(Exporter(sources, window, context.console.note), host, port, context)
+    finally:
+        for kept in (series, tail):
+            if kept is not None:
+                kept.close()
+    return Exit.DONE
+
+
+def _serve(exporter: Exporter, host: str, port: int, context: Context) -> None:
+    """Answer Prometheus until interrupted."""
+    from prometheus_client import CollectorRegistry
+    from prometheus_client.exposition import start_http_server
+
     registry = CollectorRegistry()
     registry.register(exporter)
     try:
         server, thread = start_http_server(port, host, registry)
     except OSError as error:
-        raise ServingUsageError(f"{args.listen} cannot be listened at: {error.strerror}.") from error
+        raise ServingUsageError(f"{host}:{port} cannot be listened at: {error.strerror}.") from error
     try:
         address = f"http://{host}:{server.server_port}/metrics"
-        note(f"the exporter listens at {address}")
+        context.console.note(f"the exporter listens at {address}")
         if context.console.as_json:
-            context.console.text(json.dumps({"listening": address}))
+            context.console.json({"listening": address})
             context.console.flush()
         thread.join()
     finally:
         server.shutdown()
         server.server_close()
-        for kept in (series, tail):
-            if kept is not None:
-                kept.close()
-    return Exit.DONE
