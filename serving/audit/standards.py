@@ -195,7 +195,10 @@ def _low_bits(evidence: Evidence) -> Iterator[_Part]:
 
 def _syntax(counts: Mapping[str, Any] | None) -> _Part:
     if counts is None:
-        return None, "generated code with the low-bit KV cache on and off (--generations-on and -off, or --syntax)"
+        return (
+            None,
+            "generated code with the low-bit KV cache on and off (--generations-on and -off, or --syntax)",
+        )
     errors, trials = _pair(counts, "on")
     errors_off, trials_off = _pair(counts, "off")
     low, high = proportion_bounds(errors, trials)
