@@ -42,6 +42,7 @@ class Tallies:
 
     steps: int = 0
     computed_prompt_tokens: int = 0
+    reloaded_prompt_tokens: int = 0
     output_tokens: int = 0
     preemptions: int = 0
     preempted_requests: int = 0
@@ -142,13 +143,24 @@ class Engine:
             context += done
             computed += tokens
             of_prompt = max(0, min(done, request.num_prompt_tokens) - (done - tokens))
-            self.live[name].computed_prompt_tokens += of_prompt
-            reloaded += max(0, min(done, self.live[name].known_tokens) - (done - tokens))
+            read_back = self._reloaded(self.live[name], done, tokens)
+            self.live[name].computed_prompt_tokens += of_prompt - read_back
+            reloaded += read_back
             prompt_tokens += of_prompt
         seconds = self._seconds(computed, reloaded, context)
-        self._count(seconds, computed, prompt_tokens)
+        self.tallies.reloaded_prompt_tokens += reloaded
+        self._count(seconds, computed - reloaded, prompt_tokens - reloaded)
         self._scheduler.update_from_output(plan, self._sampled(scheduled))
         return self._ended(scheduled, wrote)
+
+    def _reloaded(self, live: Live, done: int, tokens: int) -> int:
+        """Tokens that come from the tier: vLLM counts them as cached, wherever they were cached.
+
+        Source: vLLM 0.32, ``v1/metrics/stats.py``, ``PrefillStats``.
+        """
+        if self._host_bytes_per_second is None:
+            return 0
+        return max(0, min(done, live.known_tokens) - (done - tokens))
 
     def _seconds(self, computed: int, reloaded: int, context: int) -> float:
         if self._host_bytes_per_second is None:

@@ -302,7 +302,9 @@ def _told(engine: Engine, result: Result, ledger: Ledger | None) -> dict[str, An
         "output_tokens_per_second": round(tallies.output_tokens / result.seconds, 1),
         "preemptions": tallies.preemptions,
         "preempted_requests": tallies.preempted_requests,
-        "recompute_factor": round(tallies.computed_prompt_tokens / result.new_tokens, 2),
+        "recompute_factor": round(
+            (tallies.computed_prompt_tokens + tallies.reloaded_prompt_tokens) / result.new_tokens, 2
+        ),
         "mean_usage": round(tallies.usage_seconds / tallies.busy_seconds, 3),
         "first_token_p50_seconds": round(_quantile(result.first_token_seconds, 0.5), 2),
         "first_token_p99_seconds": round(_quantile(result.first_token_seconds, 0.99), 1),

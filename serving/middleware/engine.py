@@ -166,7 +166,8 @@ class Engine:
         served, self.served = self.served, Served()
         finished = _total(scrape, "finished") - _total(before, "finished")
         preempted = _total(scrape, "preemptions") - _total(before, "preemptions")
-        cached = _total(scrape, "prefix_hits") - _total(before, "prefix_hits")
+        # Where answers do not say it, the page does; of a host tier only the first of these counts.
+        cached = max(_total(scrape, each) - _total(before, each) for each in ("cached_tokens", "prefix_hits"))
         self.recompute_share = recompute_share(
             served.prompt_tokens,
             max(served.cached_tokens, int(cached)),
