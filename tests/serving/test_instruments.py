@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import socket
 import subprocess
 import sys
@@ -199,8 +198,9 @@ def free_port() -> int:
 @contextmanager
 def prometheus(home: Path, targets: dict[str, tuple[str, str]]) -> Generator[str]:
     """Debian's Prometheus with the alert rules; reads each target, address and path, every second."""
-    found = shutil.which("prometheus")
-    assert found, "Debian's package prometheus is needed"
+    from tests.docs.test_monitoring import tool
+
+    found = tool("prometheus")
     jobs = [
         {"job_name": job, "metrics_path": path, "static_configs": [{"targets": [address]}]}
         for job, (address, path) in targets.items()
