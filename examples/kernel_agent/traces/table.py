@@ -1,7 +1,7 @@
 """Prints the result table of the forecasts from frozen predictions: the same digits, without a model.
 
 ``python examples/kernel_agent/traces/table.py``; ``freeze`` makes the predictions anew from the traces, and
-``publish FILE`` the traces from JSON lines; both need duckdb.
+``publish FILE`` the traces from JSON lines; both need duckdb. ``page`` writes the table into the documentation.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from serving.profile.memory import SequenceBytes
 HERE = Path(__file__).parent
 TRACES = HERE / "traces.parquet"
 PREDICTIONS = HERE / "predictions.json"
+PAGE = HERE.parents[2] / "docs" / "explanation" / "forecast.md"
+BEGIN, END = "<!-- table -->\n", "\n<!-- end of table -->"
 SEED = "20261201"
 LIMIT_TOKENS = 8192
 BLOCK_TOKENS = 32
@@ -182,6 +184,10 @@ def main(arguments: Sequence[str]) -> int:
             PREDICTIONS.write_text(json.dumps(frozen(load()), indent=1) + "\n", encoding="utf-8")
         case ["publish", source]:
             publish(Path(source))
+        case ["page"]:
+            before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
+            told = "\n".join(table(json.loads(PREDICTIONS.read_text(encoding="utf-8"))))
+            PAGE.write_text(f"{before}{BEGIN}{told}{END}{rest.split(END)[1]}", encoding="utf-8")
         case _:
             print(__doc__, file=sys.stderr)
             return 2

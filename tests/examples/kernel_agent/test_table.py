@@ -13,8 +13,6 @@ import pytest
 from examples.kernel_agent.traces import table
 
 ROOT = Path(__file__).parents[3]
-PAGE = ROOT / "docs" / "explanation" / "forecast.md"
-BEGIN, END = "<!-- table -->\n", "\n<!-- end of table -->"
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +32,7 @@ def test_the_page_shows_what_the_script_prints() -> None:
         capture_output=True, text=True, timeout=50, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    shown = PAGE.read_text(encoding="utf-8").split(BEGIN)[1].split(END)[0]
+    shown = table.PAGE.read_text(encoding="utf-8").split(table.BEGIN)[1].split(table.END)[0]
     assert shown.strip() == done.stdout.strip()
 
 
