@@ -1,7 +1,7 @@
 """Prints the result table of the forecasts from frozen predictions: the same digits, without a model.
 
 ``python examples/kernel_agent/traces/table.py``; ``freeze`` makes the predictions anew from the traces, and
-``publish FILE`` the traces from JSON lines; both need duckdb. ``page`` writes the table into the documentation.
+``publish FILE`` the traces from JSON lines; both need duckdb. ``page`` writes the table into its page.
 """
 
 from __future__ import annotations
