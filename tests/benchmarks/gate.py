@@ -60,9 +60,10 @@ READING = """
 - What gains is the cap on live agents: fewer run at once, and their prefixes stay. Run leases see to it that
   none of them is preempted.
 - Agents wait longer for their *first* turn under the cap, and finish earlier on average.
-- **A tier in host memory gains more than the cap, and with it the cap costs throughput**: what is evicted is
-  read back rather than computed again. Half of the first tokens come sooner all the same. Where the node
-  has such a tier (`--kv-offloading-size`), try it first, and the gate with `--no-session-cap`.
+- **A tier in host memory gains more than the cap**: what is evicted is read back rather than computed again.
+  vLLM counts it as cached, so that the gate measures no recomputation and the cap never falls: within 1 % of
+  the same node without the gate, and nothing is preempted. Where the node can have such a tier
+  (`--kv-offloading-size`), try it first.
 - `strict` leases hold room for 4,096 tokens where 600 are written, which costs where the pool is small.
 - The cap's constants were tuned on seed 1. Another load may want others.
 """
