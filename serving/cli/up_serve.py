@@ -61,15 +61,7 @@ async def serve(plan: Plan) -> int:
         EngineError: the engine failed for good, or the gate cannot listen.
     """
     note = plan.context.console.note
-    gate: GateParts | None = None
-    node = Node(
-        plan.command,
-        plan.sink,
-        note,
-        Backoff(plan.args.restart),
-        patience=_patience(plan.args),
-        busy=lambda: gate is not None and _holds_leases(gate),
-    )
+    node = Node(plan.command, plan.sink, note, Backoff(plan.args.restart), patience=_patience(plan.args))
     gate = _gate(plan, node)
     stop = asyncio.Event()
     _on_signals(stop, node, gate, note)
@@ -138,11 +130,6 @@ def _gate(plan: Plan, node: Node) -> GateParts | None:
 
 def _patience(args: argparse.Namespace) -> Patience:
     return Patience(args.start_seconds, args.silent_seconds, args.hang_seconds, args.stall_seconds)
-
-
-def _holds_leases(gate: GateParts) -> bool:
-    """Whether requests were let through that have not ended."""
-    return any(rank["running"] for rank in gate.status()["ranks"].values())
 
 
 def _process(plan: Plan, node: Node) -> dict[str, Any]:

@@ -95,7 +95,6 @@ class Node:
         tell: is told of phases, failures and restarts, one line each.
         backoff: whether and when it is started again.
         patience: how long it may do nothing before it is killed as hung.
-        busy: whether somebody waits for it, as far as others know.
     """
 
     def __init__(
@@ -106,7 +105,6 @@ class Node:
         backoff: Backoff | None = None,
         *,
         patience: Patience | None = None,
-        busy: Callable[[], bool] = lambda: False,
     ) -> None:
         self.log = LogReader()
         self.restarts = 0
@@ -117,7 +115,6 @@ class Node:
         self._tell = tell
         self._backoff = backoff or Backoff()
         self._patience = patience or Patience()
-        self._busy = busy
         self._pulse = Pulse(self._patience, time.monotonic())
         self._hung: Cause | None = None
         self._child: Child | None = None
@@ -243,7 +240,7 @@ class Node:
             healthy = await asyncio.to_thread(is_healthy, url, min(_ANSWER_SECONDS, shortest))
             page = await asyncio.to_thread(_metrics, url, min(_ANSWER_SECONDS, shortest)) if healthy else None
             now = time.monotonic()
-            cause = self._pulse.serving(now, healthy=healthy, page=page, busy=self._busy())
+            cause = self._pulse.serving(now, healthy=healthy, page=page)
             if cause is not None:
                 return cause
 

@@ -61,21 +61,20 @@ class Pulse:
             return _hung(what, "if it only needs longer, raise --start-seconds")
         return None
 
-    def serving(self, now: float, *, healthy: bool, page: Scrape | None, busy: bool) -> Cause | None:
+    def serving(self, now: float, *, healthy: bool, page: Scrape | None) -> Cause | None:
         """Why an engine that was ready counts as hung.
 
         Args:
             now: the moment.
             healthy: whether it just answered its health check.
             page: its metrics; None where they could not be read.
-            busy: whether somebody else knows of requests that it should be at.
         """
         if healthy or self._healthy is None:
             self._healthy = now
         if now - self._healthy >= self._patience.hang_seconds:
             return _hung(f"did not answer its health check for {now - self._healthy:.0f} s", "")
         counters = self._counters if page is None else _counters(page)
-        waited_for = busy or (page is not None and _has_requests(page))
+        waited_for = page is not None and _has_requests(page)
         if self._moved is None or counters != self._counters or not waited_for:
             self._moved, self._counters = now, counters
         if now - self._moved >= self._patience.stall_seconds:

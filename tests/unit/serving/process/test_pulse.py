@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from serving.process.pulse import Patience, Pulse
 from serving.telemetry import EngineSample, Scrape
 
@@ -33,25 +31,24 @@ def test_a_start_that_prints_nothing_ends_sooner() -> None:
 def test_health_that_comes_back_counts_anew() -> None:
     pulse = Pulse(PATIENCE, 0.0)
     for now, healthy in ((0, True), (9, False), (11, True), (20, False)):
-        assert pulse.serving(now, healthy=healthy, page=None, busy=False) is None
-    cause = pulse.serving(21, healthy=False, page=None, busy=False)
+        assert pulse.serving(now, healthy=healthy, page=None) is None
+    cause = pulse.serving(21, healthy=False, page=None)
     assert cause and "did not answer its health check for 10 s" in cause.message
 
 
-@pytest.mark.parametrize("busy", [True, False])
-def test_requests_without_a_step_are_a_hang_whoever_knows_of_them(busy: bool) -> None:
+def test_requests_without_a_step_are_a_hang() -> None:
     pulse = Pulse(PATIENCE, 0.0)
-    still = page(7, running=0.0 if busy else 1.0)
+    still = page(7)
     for now in (0, 19):
-        assert pulse.serving(now, healthy=True, page=still, busy=busy) is None
-    cause = pulse.serving(20, healthy=True, page=still, busy=busy)
+        assert pulse.serving(now, healthy=True, page=still) is None
+    cause = pulse.serving(20, healthy=True, page=still)
     assert cause and "made no step for 20 s" in cause.message
 
 
 def test_steps_and_idleness_are_no_hang() -> None:
     pulse = Pulse(PATIENCE, 0.0)
     for step in range(10):
-        assert pulse.serving(step * 15, healthy=True, page=page(step), busy=True) is None
+        assert pulse.serving(step * 15, healthy=True, page=page(step)) is None
     for now in range(150, 500, 15):
-        assert pulse.serving(now, healthy=True, page=page(9, running=0.0), busy=False) is None
-    assert pulse.serving(510, healthy=True, page=page(9), busy=True) is None
+        assert pulse.serving(now, healthy=True, page=page(9, running=0.0)) is None
+    assert pulse.serving(510, healthy=True, page=page(9)) is None
