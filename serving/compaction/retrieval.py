@@ -60,7 +60,10 @@ def without_tools(body: Body, names: Collection[str]) -> Body:
         tool for tool in listed if not isinstance(tool, dict) or _name(cast("Body", tool)) not in names
     ]
     if kept:
-        return {**body, "tools": kept}
+        rest = {
+            name: value for name, value in body.items() if name != "tool_choice" or not _names(value, names)
+        }
+        return {**rest, "tools": kept}
     return {name: value for name, value in body.items() if name not in {"tools", "tool_choice"}}
 
 
@@ -154,6 +157,11 @@ def _check(handle: str) -> None:
     """
     if not isinstance(getattr(parse_handle(handle).artifact, "number", None), int):
         raise InvalidHandleError(f"{handle!r} is no handle of stored text; use one such as f12 or f12#L1-40.")
+
+
+def _names(choice: Any, names: Collection[str]) -> bool:
+    """Whether a request insists on one of these tools, which the model could not call any more."""
+    return isinstance(choice, dict) and _name(cast("Body", choice)) in names
 
 
 def _name(tool: Body) -> str:

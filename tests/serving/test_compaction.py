@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import re
 import sys
 from collections.abc import Generator
 from dataclasses import dataclass
@@ -154,33 +153,6 @@ def test_the_engine_takes_what_is_sent_in_every_dialect(
     usage = answer["usage"]
     assert usage.get("prompt_tokens", usage.get("input_tokens")) <= LEASE
     assert any(gate.stream(PATHS[dialect], {**body, "stream": True}))
-
-
-CHOICE = {
-    Dialect.CHAT: {"type": "function", "function": {"name": "read_handle"}},
-    Dialect.MESSAGES: {"type": "tool", "name": "read_handle"},
-    Dialect.RESPONSES: {"type": "function", "name": "read_handle"},
-}
-"""A model of random weights calls a tool where it must, with arguments that say nothing or are cut off."""
-
-
-@pytest.mark.parametrize("stream", [False, True])
-@pytest.mark.parametrize("dialect", DIALECTS)
-def test_the_engine_goes_on_after_calls_that_the_gate_answers(
-    dialect: Dialect, stream: bool, gate: node.Server
-) -> None:
-    limit = {"max_output_tokens": 40} if dialect is Dialect.RESPONSES else {"max_tokens": 40}
-    body = request(dialect, history(91)[:2], "bash", temperature=0, tool_choice=CHOICE[dialect], **limit)
-    before = gate.status()["compaction"]["retrievals"]
-    if stream:
-        text = b"".join(gate.stream(PATHS[dialect], body)).decode()
-    else:
-        status, answer = gate.post(PATHS[dialect], body)
-        text = json.dumps(answer)
-        assert status == 200, answer
-    assert gate.status()["compaction"]["retrievals"] > before
-    assert not re.search(r'"error": ?[^n]', text), text[-2000:]
-    assert not re.search(r'"name": ?"read_handle", ?"(arguments|input)', text), text[:2000]
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
