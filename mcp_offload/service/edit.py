@@ -27,7 +27,7 @@ from mcp_offload.service.ingest import SNIFF_BYTES, Named, new_version
 from mcp_offload.service.outlines import outline_of, symbol_handle
 from mcp_offload.service.quota import commit
 from mcp_offload.service.resolve import Target, resolve
-from mcp_offload.service.select import Selection, select
+from mcp_offload.service.select import Selection, is_whole_lines, select
 from mcp_offload.service.splice import Splice, splice
 
 EDITABLE_BYTES = 64 << 20
@@ -67,7 +67,8 @@ def edit(ctx: Context, request: Edit, session: Session, monitor: Monitor) -> Edi
         raise _conflict(ctx, target, monitor)
     selection = select(ctx, target, monitor, strict=True)
     view, raw = _contents(ctx, target.base)
-    made = splice(view, selection.span, request.text, request.op, whole_lines=selection.whole_lines)
+    whole_lines = is_whole_lines(target.selector, view, selection.span)
+    made = splice(view, selection.span, request.text, request.op, whole_lines=whole_lines)
     data = _encoded(raw, view, made.view)
     version = _commit(ctx, target, data, raw, monitor, writes=writes)
     session.show(target.artifact.number, version.version)

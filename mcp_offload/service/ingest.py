@@ -92,8 +92,8 @@ def store_file(
     ctx: Context, path: ConfinedPath, named: Named, monitor: Monitor
 ) -> tuple[Artifact, Version, bool]:
     """Store one file as the newest version of its artifact; the same bytes give the same version."""
-    known = ctx.store.artifact_by_path(ctx.settings.workspace, path.absolute)
-    live = {v.version: v for v in ctx.store.versions(known.workspace, known.number)} if known else {}
+    known, versions = ctx.store.known_file(ctx.settings.workspace, path.absolute) or (None, ())
+    live = {version.version: version for version in versions}
     on_disk = _disk_version(live)
     fd = ctx.roots.open_file(path)
     try:

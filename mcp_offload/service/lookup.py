@@ -25,7 +25,10 @@ def find(outline: Outline, selector: SymbolSelector) -> list[Symbol]:
     """
     fold = outline.language in _CASELESS
     wanted = _folded(selector.path, fold=fold)
-    exact = [s for s in outline.symbols if _folded(s.path, fold=fold) == wanted]
+    if fold:
+        exact = [s for s in outline.symbols if _folded(s.path, fold=True) == wanted]
+    else:
+        exact = [s for s in outline.symbols if s.path == wanted]
     fitting = exact or [s for s in outline.symbols if _folded(s.path[-len(wanted) :], fold=fold) == wanted]
     if selector.params is not None:
         key = params_key(selector.params)

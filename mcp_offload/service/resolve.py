@@ -86,8 +86,9 @@ def resolve(
     handle = parse_handle(text)
     ref = handle.artifact
     by_path = isinstance(ref, PathRef)
+    latest: Version | None = None
     if isinstance(ref, PathRef):
-        artifact, handle = _by_path(ctx, text, handle, monitor)
+        artifact, latest, handle = _by_path(ctx, text, handle, monitor)
         note = None
     else:
         artifact = artifact_of(ctx, ref)
@@ -99,7 +100,7 @@ def resolve(
             )
         artifact, note = refreshed(ctx, artifact, monitor)
     wanted = handle.artifact.version
-    newest = version_of(ctx, artifact, None)
+    newest = latest or version_of(ctx, artifact, None)
     shown = session.shown.get(artifact.number)
     base = newest
     if wanted is not None:
@@ -185,7 +186,10 @@ def symbol_status(
     return relocate(symbol, _snapshot(ctx, target.base, outline), _snapshot(ctx, target.newest, later))
 
 
-def _by_path(ctx: Context, text: str, handle: Handle, monitor: Monitor) -> tuple[Artifact, Handle]:
+def _by_path(
+    ctx: Context, text: str, handle: Handle, monitor: Monitor
+) -> tuple[Artifact, Version | None, Handle]:
+    """The artifact of a path, its newest version where it was looked up, and the handle that was meant."""
     ref = handle.artifact
     assert isinstance(ref, PathRef)
     confined = ctx.roots.confine(ref.path)
@@ -193,13 +197,13 @@ def _by_path(ctx: Context, text: str, handle: Handle, monitor: Monitor) -> tuple
         # '#' and '@2' are legal in file names; the file that exists is what was meant.
         whole = ctx.roots.confine(text.strip())
         if ctx.roots.is_file(whole):
-            return store_file(ctx, whole, Named(), monitor)[0], Handle(PathRef(text.strip()))
+            return *store_file(ctx, whole, Named(), monitor)[:2], Handle(PathRef(text.strip()))
         known = ctx.store.artifact_by_path(ctx.settings.workspace, confined.absolute)
         if known is not None:
-            return known, handle
+            return known, None, handle
         if ctx.roots.is_directory(confined):
             raise InvalidArgumentError(f"{ref.path} is a directory; outline it, or name a file in it.")
-    return store_file(ctx, confined, Named(), monitor)[0], handle
+    return *store_file(ctx, confined, Named(), monitor)[:2], handle
 
 
 def refreshed(ctx: Context, artifact: Artifact, monitor: Monitor) -> tuple[Artifact, str | None]:

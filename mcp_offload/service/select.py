@@ -11,6 +11,7 @@ from mcp_offload.handle import (
     LinesSelector,
     QuerySelector,
     SearchSelector,
+    Selector,
     SymbolSelector,
     format_selector,
 )
@@ -32,14 +33,12 @@ class Selection:
 
     Attributes:
         version: whose view ``span`` is in.
-        whole_lines: True where the span runs from a line's start to a line's end.
         status, now: how it stands against the newest content; see :class:`Status`.
         part: ``head`` where the text is assembled from the symbol's parts instead of ``span``.
     """
 
     version: Version
     span: Span
-    whole_lines: bool
     symbol: Symbol | None = None
     status: Status = Status.SAME
     now: tuple[str, ...] = ()
@@ -96,9 +95,9 @@ def _whole(ctx: Context, target: Target, *, strict: bool) -> Selection:
         span = Span(0, view.size_bytes)
     if target.current or (version is target.newest and not target.stated):
         status = Status.SAME if target.base.blake3 == target.newest.blake3 else Status.CHANGED
-        return Selection(version, span, whole_lines=True, status=status)
+        return Selection(version, span, status=status)
     now = (handle_of(target.artifact, target.newest.version),)
-    return Selection(version, span, whole_lines=True, status=Status.CHANGED, now=now)
+    return Selection(version, span, status=Status.CHANGED, now=now)
 
 
 def _range(ctx: Context, target: Target) -> Selection:
@@ -107,13 +106,12 @@ def _range(ctx: Context, target: Target) -> Selection:
     handle = handle_of(target.artifact, target.base.version)
     with ctx.store.open_view(target.base) as view:
         span = span_of(view, selector, handle)
-        lines = isinstance(selector, LinesSelector)
         if target.current:
-            return Selection(target.base, span, whole_lines=lines)
+            return Selection(target.base, span)
         size = span.end_byte - span.start_byte
         text = view.read(span.start_byte, span.end_byte) if size <= TRACKED_BYTES else b""
     status, now = _tracked(ctx, target, span, text)
-    return Selection(target.base, span, whole_lines=lines, status=status, now=now)
+    return Selection(target.base, span, status=status, now=now)
 
 
 def _tracked(ctx: Context, target: Target, span: Span, text: bytes) -> tuple[Status, tuple[str, ...]]:
@@ -138,7 +136,7 @@ def _failure(ctx: Context, target: Target, selector: FailureSelector, monitor: M
     span = failure_span(ctx, target.artifact, target.base, selector, monitor)
     newer = () if target.current else (handle_of(target.artifact, target.newest.version),)
     status = Status.SAME if target.current else Status.CHANGED
-    return Selection(target.base, span, whole_lines=True, status=status, now=newer)
+    return Selection(target.base, span, status=status, now=newer)
 
 
 def _symbol(
@@ -153,7 +151,7 @@ def _symbol(
         symbol, version, status, now = resolved.symbol, resolved.version, resolved.status, resolved.now
     span = symbol.span
     if selector.part == "head":
-        return Selection(version, span, whole_lines=True, symbol=symbol, status=status, now=now, part="head")
+        return Selection(version, span, symbol=symbol, status=status, now=now, part="head")
     if selector.part:
         part = {"sig": symbol.sig, "doc": symbol.doc, "body": symbol.body}[selector.part]
         if part is None:
@@ -162,14 +160,15 @@ def _symbol(
                 f"drop :{selector.part}."
             )
         span = part
-    with ctx.store.open_view(version) as view:
-        whole = _is_whole_lines(view, span)
-    return Selection(version, span, whole_lines=whole, symbol=symbol, status=status, now=now)
+    return Selection(version, span, symbol=symbol, status=status, now=now)
 
 
-def _is_whole_lines(view: View, span: Span) -> bool:
-    starts = span.start_byte == 0 or view.read(span.start_byte - 1, span.start_byte) == b"\n"
-    ended = span.end_byte > span.start_byte and view.read(span.end_byte - 1, span.end_byte) == b"\n"
+def is_whole_lines(selector: Selector | None, view: bytes, span: Span) -> bool:
+    """True where what a selector selects of a view runs from a line's start to a line's end."""
+    if not isinstance(selector, SymbolSelector):
+        return not isinstance(selector, BytesSelector)
+    starts = span.start_byte == 0 or view[span.start_byte - 1 : span.start_byte] == b"\n"
+    ended = span.end_byte > span.start_byte and view[span.end_byte - 1 : span.end_byte] == b"\n"
     # White space at the end of a line belongs to no symbol and makes no line of its own.
-    after = view.read(span.end_byte, span.end_byte + TRAILING_BYTES).lstrip(b" \t")
+    after = view[span.end_byte : span.end_byte + TRAILING_BYTES].lstrip(b" \t")
     return starts and (ended or not after or after.startswith((b"\n", b"\r")))

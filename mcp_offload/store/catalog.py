@@ -132,9 +132,10 @@ def artifact_by_path(db: Database, workspace: str, source_path: str) -> Artifact
     return None if row is None else to_artifact(workspace, row)
 
 
-def versions(db: Database, workspace: str, number: int) -> list[Row]:
-    """Rows of all versions of an artifact, oldest first, gone ones too."""
-    return db.rows(f"{_OF_ARTIFACT} ORDER BY v.version", workspace, number)
+def live_versions(db: Database, artifact: Artifact) -> list[Version]:
+    """The versions of an artifact whose bytes are there, oldest first."""
+    sql = f"{_OF_ARTIFACT} AND v.gone IS NULL ORDER BY v.version"
+    return [to_version(row) for row in db.rows(sql, artifact.workspace, artifact.number)]
 
 
 def version(db: Database, artifact: Artifact, number: int) -> Version:

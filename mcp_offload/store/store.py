@@ -177,6 +177,15 @@ class Store:
         """The live artifact read from an absolute path."""
         return self._access.read(lambda db: catalog.artifact_by_path(db, workspace, source_path))
 
+    def known_file(self, workspace: str, source_path: str) -> tuple[Artifact, list_[Version]] | None:
+        """The live artifact read from an absolute path, and those of its versions whose bytes are there."""
+
+        def query(db: Database) -> tuple[Artifact, list_[Version]] | None:
+            artifact = catalog.artifact_by_path(db, workspace, source_path)
+            return None if artifact is None else (artifact, catalog.live_versions(db, artifact))
+
+        return self._access.read(query)
+
     def versions(self, workspace: str, number: int) -> list_[Version]:
         """The versions of an artifact whose bytes are there, oldest first.
 
@@ -185,9 +194,7 @@ class Store:
         """
 
         def query(db: Database) -> list_[Version]:
-            self._require(db, workspace, number)
-            rows = catalog.versions(db, workspace, number)
-            return [catalog.to_version(row) for row in rows if row[-1] is None]
+            return catalog.live_versions(db, self._require(db, workspace, number))
 
         try:
             return self._access.read(query)
