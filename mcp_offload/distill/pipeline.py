@@ -48,13 +48,17 @@ USAGE: Final[Mapping[str, tuple[int, int, str]]] = {
     "where": (1, 1, "where @.size > 100 && @.city == 'Rome'"),
     "sort": (0, 8, "sort FIELD or sort -FIELD; several in the order of their weight"),
     "group": (1, 8, "group FIELD, with the count of each; sum(FIELD), avg, min, max beside it"),
-    "fields": (1, 32, "fields FIELD FIELD"),
+    "fields": (1, 32, "fields FIELD FIELD or fields FIELD, FIELD"),
     "distinct": (0, 0, "distinct"),
     "limit": (1, 1, "limit N"),
     "skip": (1, 1, "skip N"),
     "count": (0, 0, "count"),
     "json": (0, 0, "json, for texts that hold JSON"),
 }
+
+
+_NAMING: Final = frozenset({"sort", "group", "fields"})
+"""Steps that name fields, between which a comma may stand as well as a space."""
 
 
 def is_pipeline(text: str) -> bool:
@@ -107,6 +111,8 @@ def _step(text: str) -> Step:
     name, *words = text.split() or [""]
     if name == "where":
         words = [text.removeprefix("where").strip()] if words else []
+    elif name in _NAMING:
+        words = [word for one in words for word in one.split(",") if word]
     if name not in USAGE:
         raise QueryError(f"Unknown step {name[:20]!r}; the steps are {', '.join(USAGE)}.")
     least, most, usage = USAGE[name]

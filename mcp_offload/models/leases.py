@@ -19,7 +19,8 @@ class LeaseResult:
         charged_tokens: what was delivered and is held to be in the context still.
         left_tokens: what may still be delivered; negative where an advisory lease was exceeded.
         stage: form in which answers come now: ``full``, ``head``, ``card`` or ``refused``.
-        delivered_tokens: ever, of every kind; ``delivered`` tells them by kind.
+        delivered_tokens: ever, of every kind, refusals included; ``delivered`` tells them by kind. Of
+            these the lease bounds all but ``refusal``, and lists and instructions that were sent again.
         refusals: how often something was refused.
         holds: handles whose text is held to be in the context, oldest first.
         agents: what sub-agents were given of the lease, by name.
@@ -85,7 +86,7 @@ class DeliveryStats:
     """What this server delivered in a workspace, and what it kept out. Exact o200k tokens, or null.
 
     Attributes:
-        delivered_tokens: everything that was sent: replies, errors, definitions, instructions.
+        delivered_tokens: everything that was sent: replies, errors, definitions, instructions, refusals.
         inline_tokens: what the contents that were asked for would have cost inline, once each.
         kept_out_tokens: the second less the first; negative where more was sent than that.
         unmeasured: contents whose tokens nobody has counted: they are in no sum.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from mcp_offload.errors import NotFoundError
-from mcp_offload.handle import ArtifactRef, parse_handle
-from mcp_offload.models import ArtifactUse, DeliveryStats, Kind, SessionUse, ToolUse
+from mcp_offload.errors import NotFoundError, PathNotAllowedError
+from mcp_offload.handle import ArtifactRef, PathRef, parse_handle
+from mcp_offload.models import Artifact, ArtifactUse, DeliveryStats, Kind, SessionUse, ToolUse
 from mcp_offload.service.context import Context, artifact_of, handle_of, version_of
 from mcp_offload.service.ingest import version_tokens
 from mcp_offload.service.rows import are_rows
@@ -23,11 +23,9 @@ def entered(ctx: Context, handle: str, tool: str) -> NewContent | None:
     since each would have been printed. Binary content would not have been read, so it counts nothing.
     """
     ref = parse_handle(handle).artifact
-    if not isinstance(ref, ArtifactRef):
-        return None
     try:
-        artifact = artifact_of(ctx, ref)
-        if artifact.growing or are_rows(artifact):
+        artifact = artifact_of(ctx, ref) if isinstance(ref, ArtifactRef) else _by_path(ctx, ref)
+        if artifact is None or artifact.growing or are_rows(artifact):
             return None
         version = version_of(ctx, artifact, ref.version)
     except NotFoundError:
@@ -42,6 +40,15 @@ def entered(ctx: Context, handle: str, tool: str) -> NewContent | None:
         tokens=0 if version.binary else version_tokens(ctx, version, count=False),
         once=artifact.kind is Kind.FILE,
     )
+
+
+def _by_path(ctx: Context, ref: PathRef) -> Artifact | None:
+    """What is stored of a file, as it was asked for by its path."""
+    try:
+        place = ctx.roots.confine(ref.path)
+    except PathNotAllowedError:
+        return None
+    return ctx.store.artifact_by_path(ctx.settings.workspace, place.absolute)
 
 
 def delivery_stats(ledger: Ledger, workspace: str) -> DeliveryStats:

@@ -12,7 +12,7 @@ from mcp_offload.handle import ArtifactRef, QuerySelector, parse_handle
 from mcp_offload.models import Artifact, Kind, Monitor, Version
 from mcp_offload.parsing.queries import Form, Outcome, run_query
 from mcp_offload.service.context import Context, artifact_of, handle_of
-from mcp_offload.service.ingest import Named, store_content
+from mcp_offload.service.ingest import Named, store_content, version_tokens
 from mcp_offload.service.rows import rows_name
 
 MOST_BYTES: Final = 512 << 20
@@ -52,6 +52,8 @@ def stored_query(
         )
         raise InvalidArgumentError(f"{asked}; {handle} {artifact.name} does not fit.")
     outcome = _run(ctx, version, selector.text, form, sql=sql, monitor=monitor)
+    # What was asked instead of read is known by its tokens then; a look-up from the second query on.
+    version_tokens(ctx, version, count=True)
     stored = store_content(ctx, [outcome.rows], Named(rows_name(artifact, selector.text), Kind.FILE), monitor)
     ref = parse_handle(stored.handle).artifact
     assert isinstance(ref, ArtifactRef)

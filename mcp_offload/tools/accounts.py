@@ -56,7 +56,7 @@ class Accountant:
         """What handles bring into the session for the first time, as far as this process knows."""
         found: list[NewContent] = []
         for handle in handles:
-            whole = handle.partition("#")[0]
+            whole = str(parse_handle(handle).select(None))
             content = None if whole in self.brought else self.service.entered(whole, self.tool)
             if content is not None:
                 found.append(content)

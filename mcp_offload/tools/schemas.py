@@ -9,6 +9,7 @@ from types import NoneType, UnionType
 from typing import Any, Final, Union, cast, get_args, get_origin, get_type_hints
 
 from mcp_offload import models
+from mcp_offload.wire.reply import REFUSED
 
 _SCALARS: Final[Mapping[object, str]] = {str: "string", bool: "boolean", int: "integer", float: "number"}
 
@@ -28,9 +29,10 @@ _RESULTS: Final[Mapping[str, tuple[type, ...]]] = {
 
 
 def output_schema(tool: str) -> dict[str, Any]:
-    """The schema of what a tool answers.
+    """The schema of what a tool answers: the fields of its result, of each where there are several.
 
-    A tool with several results has the fields of all, of which only the shared ones are required.
+    None is required, since under a hard lease a call may be refused: that answer has ``refused`` alone.
+    Every other answer has all the fields of its result.
     """
     shapes = [_schema(result) for result in _RESULTS[tool]]
     if tool == "read_handle":
@@ -39,8 +41,7 @@ def output_schema(tool: str) -> dict[str, Any]:
     for shape in shapes:
         for name, schema in shape["properties"].items():
             properties.setdefault(name, schema)
-    required = [name for name in properties if all(name in shape["required"] for shape in shapes)]
-    return {"type": "object", "properties": properties, "required": required}
+    return {"type": "object", "properties": {**properties, REFUSED: {"type": "string"}}}
 
 
 def _object(properties: dict[str, Any]) -> dict[str, Any]:

@@ -13,6 +13,8 @@ from mcp_offload.wire.scrub import scrub_message, scrub_text
 
 #: Key of a request's ``_meta``; where it is true, the result's ``_meta`` holds the JSON under it.
 JSON_META_KEY: Final = "mcp-offload/json"
+#: The only field of a structured answer that says that nothing is answered.
+REFUSED: Final = "refused"
 CUT_MARKER: Final = "... cut here at the reply's limit; ask for less at a time"
 
 
@@ -104,10 +106,10 @@ def structured_reply(data: Mapping[str, object], links: Sequence[ResourceLink] =
 
 
 def refusal(text: str, *, structured: bool = False) -> CallToolResult:
-    """Build the answer that says that nothing is answered; an ordinary result, where that has no schema."""
-    block = TextContent(type="text", text=text)
-    # A structured result must have its schema's fields, and an error need not.
-    return CallToolResult(content=[block], is_error=structured)
+    """Build the answer that says that nothing is answered: an ordinary result, and no error."""
+    if structured:
+        return structured_reply({REFUSED: text})
+    return CallToolResult(content=[TextContent(type="text", text=text)])
 
 
 def reply_text(result: CallToolResult) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,15 @@ def state_of(service: OffloadService, session: str = SESSION) -> LeaseResult:
     lease = service.leases.known(session)
     assert lease is not None
     return lease.show()
+
+
+async def call_structured(client: Client) -> str:
+    """The text of one structured answer that is no error."""
+    result = await client.call_tool("read_handle", {"handles": ["big.py#Big.method_3"]})
+    assert isinstance(result, CallToolResult)
+    assert not result.is_error
+    assert isinstance(result.structured_content, dict)
+    return only(result)
 
 
 def tokens_of(text: str) -> int:
@@ -277,6 +287,32 @@ async def test_stats_tell_what_was_delivered_and_kept_out(tmp_path: Path, mode: 
     )
     assert isinstance(page.contents[0], TextResourceContents)
     assert "delivered by this server: " in page.contents[0].text
+
+
+async def test_a_structured_refusal_is_ordinary_too_and_fits_its_schema(tmp_path: Path, mode: Mode) -> None:
+    settings = replace(leased(tmp_path, "hard", limit_tokens=9_500, reserve_tokens=0), structured=True)
+    async with serving(settings, mode) as (client, service):
+        await client.list_tools()  # so that the client checks what comes against the schemas
+        texts = [await call_structured(client) for _ in range(100)]
+        told = state_of(service)
+    assert json.loads(texts[-1]) == {"refused": REFUSAL}
+    assert [text for text in texts if "refused" not in json.loads(text)]
+    assert told.refusals == texts.count(texts[-1])
+    assert told.charged_tokens <= told.lease_tokens
+
+
+@pytest.mark.parametrize("name", ["rows.json", "odd #1.json"])
+async def test_a_query_on_a_path_counts_the_file_it_asks(tmp_path: Path, mode: Mode, name: str) -> None:
+    settings = leased(tmp_path, "advisory")
+    text = json.dumps([{"id": n, "name": f"row {n}"} for n in range(400)])
+    (tmp_path / "work" / name).write_text(text)
+    handle = f"`{name}`" if "#" in name else name
+    async with serving(settings, mode) as (client, service):
+        for query in ("$[*].name", "fields id, name | limit 3"):
+            await call(client, "read_handle", handles=[f"{handle}#?{query}"], max_tokens=200)
+        stats = service.stats().delivered
+    assert stats.inline_tokens == tokens_of(text)
+    assert [one.name for one in stats.artifacts if one.inline_tokens] == [name]
 
 
 async def test_rows_of_a_query_count_what_they_were_taken_from_and_once(tmp_path: Path, mode: Mode) -> None:

@@ -22,6 +22,14 @@ def test_two_bars_are_an_or() -> None:
     ]
 
 
+def test_commas_between_fields_are_as_good_as_spaces() -> None:
+    for text in ("fields id, city", "fields id,city", "fields id city", "fields id , city"):
+        assert parse_pipeline(text).steps[0].words == ("id", "city")
+    grouped = parse_pipeline("group city, sum(total), avg(a.b) | sort -count,city").steps
+    assert [step.words for step in grouped] == [("city", "sum(total)", "avg(a.b)"), ("-count", "city")]
+    assert parse_pipeline("where @.a == 'x,y'").steps[0].words == ("@.a == 'x,y'",)
+
+
 def test_a_query_is_known_by_how_it_begins() -> None:
     for text in ("$", "$.a", "count", "where @.a", "sort|limit 3"):
         assert is_pipeline(text)
@@ -36,6 +44,7 @@ def test_a_query_is_known_by_how_it_begins() -> None:
         ("$ | limit", "limit N"),
         ("$ | limit -1", "limit N"),
         ("$ | group", "group FIELD"),
+        ("$ | fields ,", "fields FIELD, FIELD"),
         ("$ | where", "where @.size"),
         ("$ | count x", "count"),
         ("$ | ", "Unknown step"),
