@@ -12,9 +12,10 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 JOBS ?= 2
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
+PROOF_ARGS ?=
 
-.PHONY: help setup demo test test-fast test-clients clients-environment compatibility serving-environment test-serving test-browser coverage check lint formatting types layers spelling architecture \
-	format bench bench-gate-overhead docs generate clean
+.PHONY: help setup demo test test-fast test-clients clients-environment compatibility serving-environment test-serving test-proof test-browser coverage check lint formatting types layers spelling architecture \
+	format bench proof bench-gate-overhead docs generate clean
 
 help: ## show the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 32
@@ -42,7 +43,7 @@ test: $(VENV)/.stamp-dev ## run every test but the benchmarks
 	@$(BIN)/python -m pytest -n $(JOBS) $(PYTEST_ARGS)
 
 test-fast: $(VENV)/.stamp-dev ## run the tests that start no process and take no time
-	@$(BIN)/python -m pytest -n $(JOBS) -m "not (bench or process or slow or corpus or clients or serving or browser)" $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -n $(JOBS) -m "not (bench or process or slow or corpus or clients or serving or proof or browser)" $(PYTEST_ARGS)
 
 clients-environment: $(VENV)/.stamp-dev ## prepare what the tests of clients need in .venvs
 	@$(BIN)/python -m tests.clients.node prepare
@@ -60,6 +61,9 @@ serving-environment: $(VENV)/.stamp-dev ## install vLLM for the CPU and write th
 
 test-serving: $(VENV)/.stamp-dev ## run a real vLLM on the CPU, in an environment made for it in .venvs
 	@$(BIN)/python -m pytest -m serving $(PYTEST_ARGS)
+
+test-proof: serving-environment ## run examples, benchmarks and part of the proof on a real vLLM, small
+	@$(BIN)/python -m pytest -m proof $(PYTEST_ARGS)
 
 test-browser: $(VENV)/.stamp-dev ## open the gate's page in Chromium; needs Debian's chromium and chromium-driver
 	@$(BIN)/python -m pytest -m browser $(PYTEST_ARGS)
@@ -106,6 +110,9 @@ bench-replay: $(VENV)/.stamp-dev ## replay a scripted agent raw and with mcp-off
 bench-peers: $(VENV)/.stamp-dev ## the same with two peers as well, in environments made for them in .venvs
 	@$(BIN)/python -m tests.benchmarks.replay --systems raw context-mode ctxtual ours \
 		--write docs/benchmarks.md $(BENCH_ARGS)
+
+proof: serving-environment ## work on five tasks raw and with mcp-offload, on vLLM for the CPU; --peers: and two peers
+	@$(BIN)/python -m tests.benchmarks.proof --write docs $(PROOF_ARGS)
 
 score: $(VENV)/.stamp-dev ## rate digests against logs with known answers, where those are at hand
 	@$(BIN)/python -m tests.score.score_logs

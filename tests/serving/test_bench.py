@@ -17,7 +17,7 @@ import pytest
 from serving.process.keeper import session_members
 from tests.serving import environment, models
 
-pytestmark = [pytest.mark.serving, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.proof, pytest.mark.timeout(900)]
 
 PORT = 8491
 

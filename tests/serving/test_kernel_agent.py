@@ -17,7 +17,7 @@ from tests.serving.record_traces import FLAGS
 ROOT = Path(__file__).parents[2]
 TASKS = ("Write a CUDA kernel that adds two float vectors.", "GPU kernel, float: out[i] = alpha * a[i]")
 
-pytestmark = [pytest.mark.serving, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.proof, pytest.mark.timeout(600)]
 
 
 def test_runs_are_traced_by_the_agent_and_by_the_gate(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from tests.serving import models, node
 ROOT = Path(__file__).parents[2]
 
 pytestmark = [
-    pytest.mark.serving,
+    pytest.mark.proof,
     pytest.mark.timeout(900),
     pytest.mark.skipif(
         shutil.which("cobc") is None or shutil.which("javac") is None, reason="no cobc or no javac"

@@ -79,6 +79,7 @@ class Agent:
     definitions: str
     known: frozenset[str] = KNOWN
     calls: list[Call] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     answers: tuple[str, ...] = ()
     _words: set[str] = field(default_factory=set)
 
@@ -100,6 +101,15 @@ class Agent:
         self.calls.append(Call(tool, arguments, text))
         self._words.update(_WORD.findall(text))
         return text
+
+    def note(self, text: str) -> None:
+        """Say something before the next call, which stays in the context whatever becomes of the results.
+
+        Raises:
+            Undelivered: it holds a word that nobody told.
+        """
+        self._check(text, "a note")
+        self.notes.append(text)
 
     def find(self, pattern: str, text: str) -> str:
         """The first group of the first match of ``pattern`` in a text that was delivered.
@@ -202,7 +212,8 @@ async def work(agent: Agent, script: Script) -> str:
 def outcome(agent: Agent, failure: str, counter: TokenCounter) -> Outcome:
     """Measure what an agent did."""
     results = counter.count_many([call.text for call in agent.calls])
-    said = counter.count_many([agent.task.question, *(call.asked() for call in agent.calls), *agent.answers])
+    asked = [call.asked() for call in agent.calls]
+    said = counter.count_many([agent.task.question, *asked, *agent.notes, *agent.answers])
     right = sum(got == want for got, want in zip(agent.answers, agent.task.answers, strict=False))
     return Outcome(agent.task, tuple(agent.calls), right, failure, sum(results) + sum(said), sum(results))
 

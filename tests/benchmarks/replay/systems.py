@@ -43,10 +43,12 @@ class Tools:
     Attributes:
         definitions: what a model is shown of them before it says a word: instructions, and each tool's name,
             description and input schema as compact JSON.
+        listed: name, description and input schema of each tool.
     """
 
     call: CallTool
     definitions: str
+    listed: tuple[dict[str, Any], ...]
 
 
 def raw(folder: Path, _home: Path) -> list[Server]:
@@ -82,6 +84,7 @@ async def connected(servers: list[Server], folder: Path, home: Path) -> AsyncIte
         log = stack.enter_context((home / "log").open("a", encoding="utf-8"))
         owners: dict[str, Client] = {}
         shown: list[str] = []
+        listed: list[dict[str, Any]] = []
         for server in servers:
             client = await stack.enter_async_context(
                 Client(_transport(server, folder, home, log), mode="legacy")
@@ -90,12 +93,13 @@ async def connected(servers: list[Server], folder: Path, home: Path) -> AsyncIte
             for tool in (await client.list_tools()).tools:
                 owners[tool.name] = client
                 seen = {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}
+                listed.append(seen)
                 shown.append(json.dumps(seen, ensure_ascii=False, separators=(",", ":")))
 
         async def call(tool: str, arguments: dict[str, Any]) -> str:
             return _text(await owners[tool].call_tool(tool, arguments))
 
-        yield Tools(call, "\n".join(filter(None, shown)))
+        yield Tools(call, "\n".join(filter(None, shown)), tuple(listed))
 
 
 def _transport(server: Server, folder: Path, home: Path, log: TextIO) -> Any:

@@ -22,7 +22,11 @@ def context_mode(_folder: Path, _home: Path) -> list[Server]:
 
 
 def ctxtual(folder: Path, _home: Path) -> list[Server]:
-    """In front of the same server as ours, with its own defaults."""
+    """In front of the same server as ours."""
+    return [Server([*ctxtual_wrap(), *UPSTREAM, str(folder)], {})]
+
+
+def ctxtual_wrap() -> list[str]:
+    """The command that stands before a server's, with ctxtual's own defaults."""
     environment = environments.prepare("ctxtual", DATA / "ctxtual.txt")
-    program = environment.folder / "bin" / "ctxtual"
-    return [Server([str(program), "wrap", "--", *UPSTREAM, str(folder)], {})]
+    return [str(environment.folder / "bin" / "ctxtual"), "wrap", "--"]

@@ -1,0 +1,3 @@
+"""The scripts are no tests."""
+
+collect_ignore = ["scripts"]
