@@ -241,10 +241,10 @@ def _from_output(output: list[Any]) -> tuple[str, list[tuple[str, str, Any]], st
 
 
 def _from_events(dialect: Dialect, raw: bytes) -> tuple[str, list[tuple[str, str, Any]], str]:
-    datas = [line[6:] for line in raw.decode().split("\n") if line.startswith("data: ")]
+    payloads = [line[6:] for line in raw.decode().split("\n") if line.startswith("data: ")]
     if dialect is Dialect.CHAT:
-        assert datas.pop() == "[DONE]"
-    told = [json.loads(data) for data in datas]
+        assert payloads.pop() == "[DONE]"
+    told = [json.loads(data) for data in payloads]
     if dialect is Dialect.RESPONSES:
         assert [event["sequence_number"] for event in told] == list(range(len(told)))
         assert {e["response"]["id"] for e in told if "response" in e} == {"r1"}
