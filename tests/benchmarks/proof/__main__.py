@@ -37,7 +37,11 @@ def main() -> int:
     parser.add_argument(
         "--write", type=Path, metavar="DOCS", help="write proof.md, proof.svg and proof.json there"
     )
+    parser.add_argument("--rewrite", type=Path, metavar="DOCS", help="only write the page there anew")
     given = parser.parse_args()
+    if given.rewrite is not None:
+        page.rewrite(given.rewrite)
+        return 0
     names = given.systems or [name for name in SYSTEMS if given.peers or name not in PEERS]
     chosen = [one for one in works() if not given.tasks or one.task.name in given.tasks]
     measured: list[report.Record] = []
