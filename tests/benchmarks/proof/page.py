@@ -43,13 +43,13 @@ what a way to work allows, not what a model makes of it.
 
 NULLS = """## What it does not show
 
-- With both, the gate never had to act: what mcp-offload's tools send stays far below the lease. Its share is seen
-  where an agent has only the tools of raw.
-- The gate alone keeps every prompt under the lease, and spares the engine time, but not computing: each step of
-  compaction begins a new prefix, so that as many tokens are computed as raw, or a few more. Raw profits here from
-  a prefix cache that nobody else needs.
-- context-mode stays under the limit, too. Most of its prompts are the definitions of its tools; its agent writes
-  programs, and writes them right at the first go.
+- With both, the gate never had to act: what mcp-offload's tools send stays far below the lease. Its share is
+  seen where an agent has only the tools of raw.
+- The gate alone keeps every prompt under the lease, and spares the engine time, but no computing: each step
+  of compaction begins a new prefix, so that as many tokens are computed as raw, or a few more. Raw profits
+  here from a prefix cache that nobody else needs.
+- context-mode stays under the limit, too. Most of its prompts are the definitions of its tools; its agent
+  writes programs, and writes them right at the first go.
 - ctxtual lets pass what has less than 20,000 characters, as a page of sources has.
 - A raw agent that searches or reads only the end of a log would need less than raw does here.
 
