@@ -126,13 +126,19 @@ def _serve(
     import uvicorn
 
     class Server(uvicorn.Server):
-        """Tells where it listens once it does."""
+        """Tells where it listens once it does, and ends what is recorded with its last answer."""
 
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
             if self.started:
                 bound = self.servers[0].sockets[0].getsockname()
                 _announce(f"{'https' if args.tls_cert else 'http'}://{bound[0]}:{bound[1]}", args, context)
+
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().shutdown(sockets)
+            # Here, since a signal that ended the server is raised again once it has, and ends the process.
+            if recorder is not None:
+                recorder.close()
 
     server = Server(config)
     try:
