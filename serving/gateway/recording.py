@@ -122,10 +122,12 @@ def _trace(session: str, events: list[tuple[dict[str, Any], Mapping[str, Any]]])
     began, newest = events[0][0]["arrived_unix_seconds"], events[-1][1]
     nodes = [_node(told, began) for told, _ in events]
     counted = [node for node in nodes if node["prompt_tokens"] is not None]
+    # A session is named after its tenant; without keys that is nobody.
+    name = session.removeprefix("/")
     return {
         "schema": 1,
-        "run": session,
-        "prompt_id": session,
+        "run": name,
+        "prompt_id": name,
         "family": events[0][0]["agent_class"],
         "in_scope": None,
         "features": None,

@@ -23,3 +23,4 @@ def test_a_run_that_goes_on_is_written_when_the_gate_ends(tmp_path: Path, number
         before.process.wait(PATIENCE_SECONDS)
     (run,) = map(json.loads, runs.read_text(encoding="utf-8").splitlines())
     assert len(run["nodes"]) == 2
+    assert run["run"] and not run["run"].startswith("/")
