@@ -105,7 +105,7 @@ def tool(name: str) -> str:
     """A program of Debian's; where continuous integration has none that is a failure."""
     found = shutil.which(name)
     if found is None:
-        assert not os.environ.get("REQUIRE_TEST_TOOLS"), f"{name} is missing: Debian's package prometheus has it"
+        assert not os.environ.get("REQUIRE_TEST_TOOLS"), f"{name} is missing: apt install prometheus"
         pytest.skip(f"{name} is not installed")
     return found
 
